@@ -1,0 +1,59 @@
+# The front door for people: `make help`. The build itself is CMake; see CMakePresets.json.
+
+JOBS ?= $(shell nproc)
+FUZZ_ARGS ?=
+FUZZ_SECONDS ?= 60
+FORMATTED = git ls-files -co --exclude-standard '*.h' '*.hpp' '*.cpp' '*.c' | xargs -r ls -d 2>/dev/null
+
+.PHONY: help demo build test format check-format check-source sanitize ctest fuzz bench-kernels
+
+help:            ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
+
+demo: build      ## build, then show what works
+	@if [ -x build/release/examples/matmul ]; then build/release/examples/matmul; \
+	 else build/release/tilewright --help; fi
+
+test: check-format check-source sanitize ctest   ## everything that must hold before a merge; ctest comes last
+
+build: build/.setup   ## the product, in build/release
+	@cmake --preset release -Wno-dev >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build --preset release -j $(JOBS)
+
+ctest: build
+	ctest --preset release -j $(JOBS)
+
+# The parts that read untrusted bytes, under sanitizers (TW_UNTRUSTED in cmake/Tests.cmake).
+sanitize: build/.setup
+	@cmake --preset sanitize -Wno-dev >build/configure-sanitize.log 2>&1 || { cat build/configure-sanitize.log; exit 1; }
+	@cmake --build --preset sanitize -j $(JOBS) --target untrusted_tests
+	ctest --preset sanitize -j $(JOBS) -R '^(support|ir|module|frontend)\.'
+
+format: build/.setup         ## rewrite the C++ files in the project's format
+	@$(FORMATTED) | xargs -r clang-format-22 -i
+
+check-format: build/.setup   ## fail when a file is not formatted
+	@$(FORMATTED) | xargs -r clang-format-22 --dry-run -Werror
+
+check-source: build/.setup
+	@python3 tools/check_layers.py
+	@python3 tools/check_sizes.py
+	@python3 tools/check_error_codes.py
+
+fuzz: build      ## long random testing; FUZZ_ARGS and FUZZ_SECONDS reach the programs
+	@for p in build/release/fuzz/*; do [ -x $$p ] || continue; echo $$p $(FUZZ_ARGS); $$p $(FUZZ_ARGS) || exit 1; done
+	@cmake --preset fuzz -Wno-dev >build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
+	@cmake --build --preset fuzz -j $(JOBS)
+	@for p in build/fuzz/fuzz-guided/*; do [ -x $$p ] || continue; \
+	   corpus=build/fuzz/corpus/$$(basename $$p); mkdir -p $$corpus; \
+	   echo $$p; $$p -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$corpus/ $$corpus || exit 1; done
+
+bench-kernels: build build/.setup-bench   ## kernels against the peers; results go to a file
+	@cmake --build --preset release -j $(JOBS) --target bench_programs
+	@.venv/bin/python bench/kernels.py
+
+build/.setup: tools/setup.sh
+	@tools/setup.sh && mkdir -p build && touch $@
+
+build/.setup-bench: tools/setup.sh
+	@tools/setup.sh --bench && mkdir -p build && touch $@

@@ -1,0 +1,130 @@
+# One static library tw_<layer> for each folder of src/, linked as the layer table says.
+# A layer without a .cpp file is an interface library, so that it can be linked all the same.
+#
+#   tw_support_bare   src/support/bare: what the runtime uses; no exceptions, no RTTI
+#   tw_target         src/target without llvm/ and all.cpp
+#   tw_target_llvm    src/target/llvm, the only library that sees LLVM
+#   tw_target_all     src/target/all.cpp, the list of back ends; what other layers link as `target`;
+#                     sees TILEWRIGHT_LLVM=1 where the LLVM back end is built
+
+set(layer_table ${PROJECT_SOURCE_DIR}/tools/check_layers.py)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${layer_table})
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+execute_process(COMMAND ${Python3_EXECUTABLE} ${layer_table} --cmake
+                OUTPUT_VARIABLE layer_text COMMAND_ERROR_IS_FATAL ANY)
+cmake_language(EVAL CODE "${layer_text}")  # sets TW_LAYERS and TW_USES_<layer>
+
+function(tw_library name)
+  if(ARGN)
+    add_library(${name} STATIC ${ARGN})
+    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  endif()
+endfunction()
+
+# Links a library, whether it has sources or not, to further ones.
+function(tw_link name)
+  get_target_property(type ${name} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    target_link_libraries(${name} INTERFACE ${ARGN})
+  else()
+    target_link_libraries(${name} PUBLIC ${ARGN})
+  endif()
+endfunction()
+
+function(tw_link_layer layer)
+  tw_link(tw_${layer} ${ARGN})
+endfunction()
+
+# The libraries that stand for the given layers.
+function(tw_libraries_of result)
+  list(TRANSFORM ARGN PREPEND tw_)
+  list(TRANSFORM ARGN REPLACE "^tw_target$" tw_target_all)
+  set(${result} ${ARGN} PARENT_SCOPE)
+endfunction()
+
+# The runtime is loaded into programs that know nothing of C++ exceptions.
+function(tw_without_exceptions name)
+  get_target_property(type ${name} TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+    if(TILEWRIGHT_SANITIZE)
+      target_compile_options(${name} PRIVATE -fno-sanitize=vptr)
+    endif()
+  endif()
+endfunction()
+
+function(tw_add_target_llvm)
+  if(NOT TILEWRIGHT_LLVM)
+    return()
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/target/llvm/*.cpp)
+  find_package(LLVM 22.1 REQUIRED CONFIG)  # the series 22 is numbered 22.1.x
+  message(STATUS "LLVM ${LLVM_PACKAGE_VERSION}")
+  tw_library(tw_target_llvm ${sources})
+  tw_link(tw_target_llvm tw_target)
+  if(sources)
+    target_include_directories(tw_target_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+    separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+    target_compile_definitions(tw_target_llvm PRIVATE ${definitions})
+    target_link_libraries(tw_target_llvm PRIVATE LLVM)  # the shared library: links in a moment
+    target_compile_definitions(tw_target_llvm PUBLIC TILEWRIGHT_LLVM=1)
+    tw_link(tw_target_all tw_target_llvm)
+  endif()
+endfunction()
+
+function(tw_add_layers)
+  foreach(layer ${TW_LAYERS})
+    set(folder ${PROJECT_SOURCE_DIR}/src/${layer})
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "/src/(support/bare/|target/llvm/|target/all\\.cpp$)")
+    tw_library(tw_${layer} ${sources})
+  endforeach()
+
+  file(GLOB_RECURSE bare CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/support/bare/*.cpp)
+  tw_library(tw_support_bare ${bare})
+  tw_link(tw_support_bare Threads::Threads ${CMAKE_DL_LIBS})
+  tw_link(tw_support tw_support_bare)
+
+  file(GLOB all_backends CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/target/all.cpp)
+  tw_library(tw_target_all ${all_backends})
+  tw_link(tw_target_all tw_target)
+
+  foreach(layer ${TW_LAYERS})
+    tw_libraries_of(uses ${TW_USES_${layer}})
+    if(layer STREQUAL "runtime" OR layer STREQUAL "module" OR layer STREQUAL "vdla")
+      list(TRANSFORM uses REPLACE "^tw_support$" tw_support_bare)
+      tw_without_exceptions(tw_${layer})
+    endif()
+    tw_link(tw_${layer} ${uses})
+  endforeach()
+  tw_without_exceptions(tw_support_bare)
+
+  tw_add_target_llvm()
+
+  tw_libraries_of(cli ${TW_USES_cli})
+  set(TW_CLI_LAYERS ${cli} PARENT_SCOPE)
+  tw_libraries_of(everything ${TW_LAYERS})
+  set(TW_EVERYTHING ${everything} PARENT_SCOPE)
+endfunction()
+
+# Every <folder>/*.cpp is a program build/<preset>/<folder>/<name>.
+function(tw_add_programs folder)
+  cmake_parse_arguments(arg "" "ON_DEMAND" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  foreach(source ${sources})
+    cmake_path(GET source STEM name)
+    set(target ${folder}_${name})
+    add_executable(${target} ${source})
+    set_target_properties(${target} PROPERTIES
+      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/${folder})
+    target_link_libraries(${target} PRIVATE ${arg_LINK} ${TW_EVERYTHING})
+    if(arg_ON_DEMAND)
+      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+      add_dependencies(${arg_ON_DEMAND} ${target})
+    endif()
+  endforeach()
+endfunction()

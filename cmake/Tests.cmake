@@ -1,0 +1,94 @@
+# tests/<folder>/**.cpp is one GoogleTest program test_<folder>, run from the root of the repository.
+# A folder named after a layer links that layer and what it uses; others link everything.
+#
+#   tests/common        helpers for all: headers, and .cpp files in a library of their own
+#   tests/target/llvm   test_target_llvm, only with TILEWRIGHT_LLVM
+#   tests/fuzz          one program each, not part of ctest
+
+# What the tests of a layer use beside the layer itself.
+set(TW_TESTS_USE_schedule te lower runtime)
+set(TW_TESTS_USE_lower schedule runtime)
+set(TW_TESTS_USE_target te schedule lower runtime)
+set(TW_TESTS_USE_runtime support)
+set(TW_TESTS_USE_module support)
+set(TW_TESTS_USE_vdla support)
+
+# Layers whose tests feed hostile bytes to a reader: `make test` runs them under sanitizers too.
+set(TW_UNTRUSTED support ir module frontend)
+
+function(tw_test_program name folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE GTest::gtest_main tw_test_common ${arg_LINK})
+  gtest_discover_tests(${name}
+    TEST_PREFIX ${folder}. WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()
+
+function(tw_add_tests)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  set(tests ${PROJECT_SOURCE_DIR}/tests)
+
+  file(GLOB common CONFIGURE_DEPENDS ${tests}/common/*.cpp)
+  tw_library(tw_test_common ${common})
+  tw_link(tw_test_common GTest::gtest)
+  if(common)
+    target_include_directories(tw_test_common PRIVATE ${tests})
+  endif()
+
+  add_custom_target(untrusted_tests)
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${tests}/*)
+  foreach(folder ${folders})
+    cmake_path(GET folder FILENAME name)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+    list(FILTER sources EXCLUDE REGEX "/tests/(common|fuzz|target/llvm)/")
+    if(sources)
+      if(name IN_LIST TW_LAYERS)
+        tw_libraries_of(link ${name} ${TW_TESTS_USE_${name}})
+      else()
+        set(link ${TW_EVERYTHING})
+      endif()
+      tw_test_program(test_${name} ${name} SOURCES ${sources} LINK ${link})
+      if(name IN_LIST TW_UNTRUSTED)
+        add_dependencies(untrusted_tests test_${name})
+      endif()
+    endif()
+  endforeach()
+
+  if(TARGET test_arith)  # the rules of the simplifier are proved, not sampled
+    target_link_libraries(test_arith PRIVATE z3)
+  endif()
+
+  file(GLOB_RECURSE llvm_sources CONFIGURE_DEPENDS ${tests}/target/llvm/*.cpp)
+  if(TILEWRIGHT_LLVM AND llvm_sources)
+    tw_libraries_of(link target ${TW_TESTS_USE_target})
+    tw_test_program(test_target_llvm target.llvm SOURCES ${llvm_sources} LINK ${link} tw_target_llvm)
+  endif()
+endfunction()
+
+# A file that defines LLVMFuzzerTestOneInput is driven by libFuzzer and needs clang; any other has
+# its own main().
+function(tw_add_fuzzers)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp)
+  foreach(source ${sources})
+    cmake_path(GET source STEM name)
+    string(REGEX REPLACE "^fuzz_|_fuzz$" "" name ${name})
+    file(STRINGS ${source} guided REGEX "LLVMFuzzerTestOneInput" LIMIT_COUNT 1)
+    if(guided AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      continue()
+    endif()
+    add_executable(fuzz_${name} ${source})
+    target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(fuzz_${name} PRIVATE tw_test_common ${TW_EVERYTHING})
+    if(guided)
+      target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+      set(folder fuzz-guided)
+    else()
+      set(folder fuzz)
+    endif()
+    set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+  endforeach()
+endfunction()

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/reducer.h"
+
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "ir/scalar.h"
+
+namespace tilewright::ir {
+namespace {
+
+Expr identity_of(BinaryOp op, Elem elem) {
+  if (!is_float(elem)) {
+    int64_t v = 0;
+    if (op == BinaryOp::Mul || op == BinaryOp::And) v = 1;
+    if (op == BinaryOp::Max) v = int_min(elem);
+    if (op == BinaryOp::Min) v = static_cast<int64_t>(int_max(elem));
+    return make<IntImm>({}, Type{elem, 1}, v);
+  }
+  const ElemInfo& i = info(elem);
+  double far = std::numeric_limits<double>::infinity();
+  if (round_to(elem, far) != far)  // a type without inf: its greatest number
+    far = float_from_bits(elem, (uint64_t{1} << (i.bits - 1)) - (elem == Elem::F8E4M3 ? 2 : 1));
+  double v = 0;
+  if (op == BinaryOp::Mul) v = 1;
+  if (op == BinaryOp::Max) v = -far;
+  if (op == BinaryOp::Min) v = far;
+  return make<FloatImm>({}, Type{elem, 1}, v);
+}
+
+const char* name_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Add: return "sum";
+    case BinaryOp::Mul: return "prod";
+    case BinaryOp::Min: return "min";
+    case BinaryOp::Max: return "max";
+    case BinaryOp::And: return "all";
+    case BinaryOp::Or: return "any";
+    default: throw InternalError("no built-in reducer for this operator");
+  }
+}
+
+}  // namespace
+
+Reducer builtin_reducer(BinaryOp op, Elem elem) {
+  static std::mutex mutex;
+  static std::map<std::pair<BinaryOp, Elem>, Reducer> made;
+  const std::lock_guard lock(mutex);
+  Reducer& known = made[{op, elem}];
+  if (!known) {
+    auto node = std::make_shared<ReducerNode>();
+    node->name = name_of(op);
+    const Var x("x", {elem, 1}), y("y", {elem, 1});
+    node->lhs = {x};
+    node->rhs = {y};
+    node->combine = {make<Binary>({}, op, x, y)};
+    node->identity = {identity_of(op, elem)};
+    known = Reducer(std::shared_ptr<const ReducerNode>(std::move(node)));
+  }
+  return known;
+}
+
+std::optional<BinaryOp> single_op(const ReducerNode& r) {
+  if (r.lhs.size() != 1) return std::nullopt;
+  const Binary* b = r.combine[0].as<Binary>();
+  if (!b || b->a != r.lhs[0] || b->b != r.rhs[0]) return std::nullopt;
+  return b->op;
+}
+
+}  // namespace tilewright::ir

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what the build and the tests need on Debian 12, and only what is missing.
+#   tools/setup.sh           compiler, libraries, cross tools (apt)
+#   tools/setup.sh --bench   also the peers the benchmarks compare with (apt, pip into .venv)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  g++ cmake ninja-build ccache python3
+  llvm-22-dev clang-22 lld-22 clang-format-22 libclang-rt-22-dev zlib1g-dev libzstd-dev
+  libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
+  libgtest-dev libbenchmark-dev libz3-dev
+  qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
+)
+wheels=()
+
+case "${1:-}" in
+  "") ;;
+  --bench)
+    packages+=(python3-venv libopenblas-dev)
+    wheels=(numpy matplotlib onnxruntime openvino mkl)
+    ;;
+  *) echo "usage: tools/setup.sh [--bench]" >&2; exit 1 ;;
+esac
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif command -v sudo >/dev/null; then sudo "$@"
+  else echo "setup: needs root or sudo to run: $*" >&2; exit 1
+  fi
+}
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing+=("$package")
+done
+
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "setup: installing with apt: ${missing[*]}"
+  as_root apt-get update -qq
+  if ! apt-cache show llvm-22-dev >/dev/null 2>&1; then
+    echo "setup: apt does not know llvm-22-dev; enable the bookworm-security suite of Debian 12" >&2
+    exit 1
+  fi
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+fi
+
+if [ ${#wheels[@]} -gt 0 ]; then
+  [ -x .venv/bin/pip ] || { echo "setup: creating .venv"; python3 -m venv .venv; }
+  absent=()
+  for wheel in "${wheels[@]}"; do
+    .venv/bin/pip show -q "$wheel" >/dev/null 2>&1 || absent+=("$wheel")
+  done
+  if [ ${#absent[@]} -gt 0 ]; then
+    echo "setup: installing into .venv with pip: ${absent[*]}"
+    .venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
+  fi
+fi
