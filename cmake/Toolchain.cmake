@@ -21,7 +21,8 @@ endif()
 # Designated initialisers leave members out on purpose.
 add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)  # false alarm on "a" + std::string, GCC PR 105651
+  # False alarms of GCC 12 in optimised code: PR 105651, PR 105562, PR 107852.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-maybe-uninitialized;-Wno-array-bounds>")
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-fcolor-diagnostics)

@@ -21,6 +21,11 @@ std::string print(const Scope& scope) {
   __builtin_unreachable();
 }
 
+std::string_view name(PhysKind kind) {
+  constexpr std::string_view kNames[] = {"address", "lane", "register"};
+  return kNames[static_cast<int>(kind)];
+}
+
 Buffer make_buffer(std::string name, Elem elem, std::vector<Expr> shape, Scope scope, Layout layout,
                    int64_t alignment, Span span) {
   for (const Expr& extent : shape)

@@ -191,12 +191,20 @@ struct VectorReduce : ExprOf<ExprKind::VectorReduce> {
 template <class T, class... Fields>
 Expr make(const Span& span, Fields&&... values);
 
+namespace detail {
+/// Not inlined: a recursive visitor of all kinds would need the stack of all of them at each level.
+template <class F, class T>
+[[gnu::noinline]] decltype(auto) visit_one(F& f, const T& node) {
+  return f(node);
+}
+}  // namespace detail
+
 /// Calls f(const T&) with the node's own type.
 template <class F>
 decltype(auto) visit(const Expr& e, F&& f) {
   switch (e->kind) {
 #define X(name) \
-  case ExprKind::name: return f(static_cast<const name&>(*e));
+  case ExprKind::name: return detail::visit_one(f, static_cast<const name&>(*e));
     TW_EXPR_KINDS(X)
 #undef X
   }

@@ -9,6 +9,7 @@ namespace tilewright::ir {
 
 /// What one physical dimension of a buffer counts.
 enum class PhysKind : uint8_t { Address, Lane, Register };
+std::string_view name(PhysKind kind);
 
 /// What stands in the physical places that no logical index reaches.
 enum class Padding : uint8_t { Undefined, Zero };

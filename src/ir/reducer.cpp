@@ -29,16 +29,19 @@ Expr identity_of(BinaryOp op, Elem elem) {
   return make<FloatImm>({}, Type{elem, 1}, v);
 }
 
-const char* name_of(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::Add: return "sum";
-    case BinaryOp::Mul: return "prod";
-    case BinaryOp::Min: return "min";
-    case BinaryOp::Max: return "max";
-    case BinaryOp::And: return "all";
-    case BinaryOp::Or: return "any";
-    default: throw InternalError("no built-in reducer for this operator");
-  }
+struct Builtin {
+  BinaryOp op;
+  std::string_view name;
+};
+constexpr Builtin kBuiltins[] = {
+    {BinaryOp::Add, "sum"}, {BinaryOp::Mul, "prod"}, {BinaryOp::Min, "min"},
+    {BinaryOp::Max, "max"}, {BinaryOp::And, "all"},  {BinaryOp::Or, "any"},
+};
+
+std::string_view name_of(BinaryOp op) {
+  for (const Builtin& b : kBuiltins)
+    if (b.op == op) return b.name;
+  throw InternalError("no built-in reducer for this operator");
 }
 
 }  // namespace
@@ -59,6 +62,17 @@ Reducer builtin_reducer(BinaryOp op, Elem elem) {
     known = Reducer(std::shared_ptr<const ReducerNode>(std::move(node)));
   }
   return known;
+}
+
+std::optional<BinaryOp> builtin_reducer_op(std::string_view name) {
+  for (const Builtin& b : kBuiltins)
+    if (b.name == name) return b.op;
+  return std::nullopt;
+}
+
+bool is_builtin(const Reducer& r) {
+  const std::optional<BinaryOp> op = builtin_reducer_op(r->name);
+  return op && single_op(*r) == op && r == builtin_reducer(*op, r->lhs[0].type().elem);
 }
 
 std::optional<BinaryOp> single_op(const ReducerNode& r) {

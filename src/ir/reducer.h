@@ -35,6 +35,10 @@ using Reducer = Handle<ReducerNode>;
 
 /// sum, prod, min, max of one element type; and, or of bool. One node per (op, elem).
 Reducer builtin_reducer(BinaryOp op, Elem elem);
+/// The operator of `sum`, `prod`, `min`, `max`, `all`, `any`.
+std::optional<BinaryOp> builtin_reducer_op(std::string_view name);
+/// Is it the very node that builtin_reducer gives?
+bool is_builtin(const Reducer& reducer);
 /// The operator of a built-in reducer, by structure: combine is one Binary of lhs[0] and rhs[0].
 std::optional<BinaryOp> single_op(const ReducerNode& reducer);
 

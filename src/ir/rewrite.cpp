@@ -94,6 +94,24 @@ auto substitution(const Map& map) {
   };
 }
 
+/// The buffer with its extents rewritten; itself when none changes.
+Buffer substitute_shape(const Buffer& b, const VarMap& map) {
+  BufferNode copy = *b;
+  bool changed = false;
+  const auto put = [&](Expr& e) {
+    const Expr now = substitute(e, map);
+    changed = changed || now != e;
+    e = now;
+  };
+  for (Expr& extent : copy.shape) put(extent);
+  if (b->layout) {
+    LayoutNode layout = *b->layout;
+    for (PhysDim& dim : layout.dims) put(dim.extent);
+    copy.layout = Layout(std::make_shared<const LayoutNode>(std::move(layout)));
+  }
+  return changed ? Buffer(std::make_shared<const BufferNode>(std::move(copy))) : b;
+}
+
 }  // namespace
 
 Expr map_children(const Expr& e, const ChildMap& map) {
@@ -134,7 +152,18 @@ Expr substitute(const Expr& e, const VarMap& map) {
 }
 
 Stmt substitute(const Stmt& s, const VarMap& map) {
-  return map.empty() ? s : rewrite(s, substitution(map));
+  if (map.empty()) return s;
+  BufferMap resized;
+  return rewrite(
+      s, substitution(map),
+      [&](const Alloc& a, auto& self) -> Stmt {
+        if (const Buffer b = substitute_shape(a.buffer, map); b != a.buffer) resized[a.buffer] = b;
+        return self.children(a);
+      },
+      [&](const Buffer& b) -> Buffer {
+        const auto found = resized.find(b);
+        return found == resized.end() ? b : found->second;
+      });
 }
 
 Region substitute(const Region& region, const VarMap& map) {
@@ -159,7 +188,13 @@ bool uses(const Expr& e, const Var& var) {
 
 bool uses(const Stmt& s, const Var& var) {
   bool found = false;
-  walk(s, [&](const VarNode& v) { found = found || &v == var.get(); });
+  walk(
+      s, [&](const VarNode& v) { found = found || &v == var.get(); },
+      [&](const Alloc& a) {
+        for (const Expr& extent : a.buffer->shape) found = found || uses(extent, var);
+        if (!a.buffer->layout) return;
+        for (const PhysDim& dim : a.buffer->layout->dims) found = found || uses(dim.extent, var);
+      });
   return found;
 }
 

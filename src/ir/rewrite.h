@@ -162,6 +162,7 @@ void walk(const Ir& ir, Fs... fs) {
 }
 
 using VarMap = std::unordered_map<Var, Expr>;
+/// A statement's allocations whose shapes mention a mapped variable become buffers of their own.
 Expr substitute(const Expr& e, const VarMap& map);
 Stmt substitute(const Stmt& s, const VarMap& map);
 inline Expr substitute(const Expr& e, const Var& var, const Expr& value) {
@@ -176,7 +177,7 @@ using BufferMap = std::unordered_map<Buffer, Buffer>;
 /// Mentions another buffer in place of each mapped one: loads, stores, regions, allocations.
 Stmt substitute_buffers(const Stmt& s, const BufferMap& map);
 
-/// Does `e` mention `var`?
+/// Does it mention `var`? The shapes of allocations count.
 bool uses(const Expr& e, const Var& var);
 bool uses(const Stmt& s, const Var& var);
 /// Every variable mentioned (bound ones included).

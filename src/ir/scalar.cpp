@@ -246,8 +246,8 @@ bool float_compare(BinaryOp op, double a, double b) {
   }
 }
 
-double float_unary(UnaryOp op, double a) {
-  if (op == UnaryOp::Neg) return -a;
+double float_unary(UnaryOp op, Elem elem, double a) {
+  if (op == UnaryOp::Neg) return round_to(elem, -a);  // -0 does not exist in every type
   require(op == UnaryOp::Abs, "float_unary: not an operator of floats");
   return std::fabs(a);
 }
@@ -259,7 +259,7 @@ double float_call(MathFn fn, Elem elem, const double* args) {
     case MathFn::Pow: return round_to(elem, std::pow(args[0], args[1]));
     case MathFn::Atan2: return round_to(elem, std::atan2(args[0], args[1]));
     case MathFn::Fmod: return round_to(elem, std::fmod(args[0], args[1]));
-    case MathFn::CopySign: return std::copysign(args[0], args[1]);
+    case MathFn::CopySign: return round_to(elem, std::copysign(args[0], args[1]));
     case MathFn::Fma: return fma_to(elem, args[0], args[1], args[2]);
     default: return round_to(elem, math1(fn, args[0]));
   }

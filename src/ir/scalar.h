@@ -27,7 +27,7 @@ int64_t int_call(MathFn fn, Elem elem, int64_t a);
 /// Float operators, rounded to `elem`.
 double float_binary(BinaryOp op, Elem elem, double a, double b);
 bool float_compare(BinaryOp op, double a, double b);
-double float_unary(UnaryOp op, double a);
+double float_unary(UnaryOp op, Elem elem, double a);
 double float_call(MathFn fn, Elem elem, const double* args);
 
 /// Saturates; NaN gives 0.

@@ -298,7 +298,7 @@ template <class F>
 decltype(auto) visit(const Stmt& s, F&& f) {
   switch (s->kind) {
 #define X(name) \
-  case StmtKind::name: return f(static_cast<const name&>(*s));
+  case StmtKind::name: return detail::visit_one(f, static_cast<const name&>(*s));
     TW_STMT_KINDS(X)
 #undef X
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/type.h"
 
+#include <charconv>
+
 #include "support/diagnostic.h"
 #include "support/str.h"
 
@@ -57,6 +59,20 @@ uint64_t int_max(Elem e) {
 
 std::string print(Type type) {
   return type.lanes == 1 ? std::string(name(type.elem)) : str(name(type.elem), "x", type.lanes);
+}
+
+std::optional<Type> type_from_name(std::string_view name) {
+  if (const std::optional<Elem> elem = elem_from_name(name)) return Type{*elem, 1};
+  const size_t x = name.rfind('x');
+  if (x == std::string_view::npos) return std::nullopt;
+  const std::optional<Elem> elem = elem_from_name(name.substr(0, x));
+  const std::string_view digits = name.substr(x + 1);
+  int lanes = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), lanes);
+  if (!elem || error != std::errc() || end != digits.data() + digits.size() || digits[0] == '0' ||
+      lanes < 2 || lanes > kMaxLanes)
+    return std::nullopt;
+  return Type{*elem, lanes};
 }
 
 }  // namespace tilewright::ir

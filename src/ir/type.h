@@ -66,7 +66,10 @@ constexpr Type kF32{Elem::F32, 1};
 constexpr Type kF64{Elem::F64, 1};
 constexpr Type kIndex{Elem::I64, 1};  // loop variables, extents and indices
 
+constexpr int kMaxLanes = 4096;
+
 /// `f32`, `i8x16`.
 std::string print(Type type);
+std::optional<Type> type_from_name(std::string_view name);
 
 }  // namespace tilewright::ir

@@ -17,9 +17,10 @@ class FunctionRef<Result(Args...)> {
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
   FunctionRef(F&& f)
-      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+      : object_((void*)std::addressof(f)),  // takes const objects and functions alike
         call_([](void* object, Args... args) -> Result {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
+          return (*reinterpret_cast<std::remove_reference_t<F>*>(object))(
+              std::forward<Args>(args)...);
         }) {}
   Result operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 

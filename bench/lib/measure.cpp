@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure.h"
+
+#include <immintrin.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace bench {
+namespace {
+
+#define TW_KEEP(x) __asm__ volatile("" : "+v"(x))
+
+__attribute__((target("avx512f"))) void fma512(int64_t n) {
+  __m512 a = _mm512_set1_ps(0.9999f), b = _mm512_set1_ps(1e-5f);
+  __m512 c[12];
+  for (int i = 0; i < 12; ++i) c[i] = _mm512_set1_ps(0.1f * static_cast<float>(i));
+  for (int64_t k = 0; k < n; ++k) {
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; ++i) {
+      c[i] = _mm512_fmadd_ps(c[i], a, b);
+      TW_KEEP(c[i]);
+    }
+  }
+}
+
+__attribute__((target("avx2,fma"))) void fma256(int64_t n) {
+  __m256 a = _mm256_set1_ps(0.9999f), b = _mm256_set1_ps(1e-5f);
+  __m256 c[12];
+  for (int i = 0; i < 12; ++i) c[i] = _mm256_set1_ps(0.1f * static_cast<float>(i));
+  for (int64_t k = 0; k < n; ++k) {
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; ++i) {
+      c[i] = _mm256_fmadd_ps(c[i], a, b);
+      TW_KEEP(c[i]);
+    }
+  }
+}
+
+}  // namespace
+
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+FmaLoop fma_loop() {
+  if (__builtin_cpu_supports("avx512f")) return {fma512, 2.0 * 12 * 16};
+  return {fma256, 2.0 * 12 * 8};
+}
+
+double fma_rate(double seconds) {
+  const FmaLoop loop = fma_loop();
+  std::vector<double> rates;
+  const double end = now() + seconds;
+  constexpr int64_t kIterations = 4000;
+  while (now() < end) {
+    const double start = now();
+    loop.run(kIterations);
+    rates.push_back(loop.flops_per_iteration * kIterations / (now() - start));
+  }
+  return quantile(rates, 0.8);
+}
+
+QuietResult measure_quiet(const std::function<void()>& work, const std::function<void()>& canary,
+                          int wanted, double limit) {
+  const auto time_of = [](const std::function<void()>& f) {
+    const double start = now();
+    f();
+    return now() - start;
+  };
+  const FmaLoop loop = fma_loop();
+  constexpr int64_t kIterations = 1000;
+  for (int i = 0; i < 3; ++i) work();
+  double best = 1e9;
+  for (int i = 0; i < 200; ++i) best = std::min(best, time_of(canary));
+  std::vector<double> times, peaks;
+  QuietResult out;
+  const double end = now() + limit;
+  double before = time_of(canary);
+  while (out.clean < wanted && now() < end) {
+    const double t = time_of(work);
+    const double after = time_of(canary);
+    const double start = now();
+    loop.run(kIterations);
+    const double fma = now() - start;
+    ++out.slices;
+    best = std::min({best, before, after});
+    // A clean canary reaches 95 % of the best one seen.
+    if (before * 0.95 <= best && after * 0.95 <= best) {
+      times.push_back(t);
+      peaks.push_back(loop.flops_per_iteration * kIterations / fma);
+      ++out.clean;
+    }
+    before = time_of(canary);
+  }
+  out.seconds = quantile(times, 0.2);
+  out.peak = quantile(peaks, 0.8);
+  return out;
+}
+
+}  // namespace bench

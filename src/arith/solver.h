@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "arith/interval.h"
+#include "arith/poly.h"
+#include "ir/expr.h"
+
+namespace tilewright::arith {
+
+/// x ≡ remainder (mod modulus), 0 <= remainder < modulus. Modulus 0 means x == remainder, modulus 1
+/// says nothing.
+struct Residue {
+  int64_t modulus = 1;
+  int64_t remainder = 0;
+  friend bool operator==(const Residue&, const Residue&) = default;
+};
+
+/// Bounds of a polynomial, which may lie outside of 64 bits.
+struct WideInterval {
+  Wide lo, hi;
+};
+
+enum class AtomKind : uint8_t {
+  Var,
+  Div,     // a / b, b >= 1 by the facts at its birth
+  Mod,     // a % b, likewise
+  Min,     // min(a, b)
+  Max,     // max(a, b)
+  Select,  // cond ? a : b
+  Guard,   // likewise; kept apart because it evaluates one side only
+  Opaque,  // loads, calls, products that may wrap: only `expr` is known
+};
+
+/// Values as polynomials over atoms, the facts about them, and what follows. `value(e)` is exact: it
+/// looks into a sum or product only where no value that the facts allow makes it wrap.
+/// Answers are cached until the facts change, so a solver serves one thread.
+class Solver {
+ public:
+  /// The value of an integer scalar expression (not u64).
+  const Poly& value(const ir::Expr& e);
+  /// The same with defined variables left as they are written.
+  Poly form(const ir::Expr& e);
+  /// Equals an integer expression modulo 2^bits, also where it wraps; variables as written.
+  Poly wrapping_form(const ir::Expr& e);
+  /// Can `value` look into expressions of this type?
+  static bool is_linear(ir::Type type);
+  /// Does the wrapping evaluation of `e` give the mathematical value of its sums and products?
+  bool is_exact(const ir::Expr& e);
+  /// Can the sum be computed in the type without a wrap?
+  bool fits(const Poly& p, ir::Elem elem);
+  /// The sum as one writes it, outer variables first.
+  ir::Expr to_expr(const Poly& p) const;
+  /// Grows with every change of the facts.
+  uint64_t version() const { return version_; }
+
+  WideInterval range(const Poly& p);
+  Residue residue(const Poly& p);
+  Interval atom_range(Atom a);
+
+  /// a / b, a % b, min, max of exact values; these look for simpler forms by ranges and residues.
+  Poly divide(const Poly& a, const Poly& b);
+  Poly modulo(const Poly& a, const Poly& b);
+  Poly extreme(AtomKind min_or_max, const Poly& a, const Poly& b);
+  Poly choose(const ir::Expr& cond, const Poly& yes, const Poly& no);
+  /// The polynomial with defined variables replaced by what they are.
+  Poly expanded(const Poly& p) const;
+
+  /// Proves p >= 0. The effort counts the steps of the search.
+  bool prove_nonneg(const Poly& p, int effort);
+  bool prove_positive(const Poly& p, int effort) { return prove_nonneg(p - Poly::of(1), effort); }
+  bool prove_zero(const Poly& p, int effort);
+  bool prove_nonzero(const Poly& p, int effort);
+  /// Proves a bool scalar expression.
+  bool prove(const ir::Expr& condition, int effort);
+
+  void bind(const ir::Var& var, const Interval& range, const Residue& residue);
+  void bind(const ir::Var& var, const ir::Expr& min, const ir::Expr& extent);
+  void define(const ir::Var& var, const ir::Expr& value);
+  /// The variable is not replaced by a constant, even where it has one value only.
+  void keep(const ir::Var& var);
+  /// Does the sum mention a kept variable?
+  bool mentions_kept(const Poly& p) const;
+  void assume(const ir::Expr& condition);
+  /// p >= 0
+  void assume_nonneg(const Poly& p);
+  /// The truth of a condition that was assumed as it stands.
+  std::optional<bool> known(const ir::Expr& condition) const;
+
+  /// Symbolic bounds of a value free of the atoms of `vars`, `hi` or `lo`; nothing where none is known.
+  std::optional<Poly> eliminate(const Poly& p, const std::vector<ir::Var>& vars, bool upper);
+
+  /// Facts given after `mark` are forgotten by `rewind`.
+  struct Mark {
+    size_t atoms, constraints, known, undo;
+  };
+  Mark mark() const;
+  void rewind(const Mark& mark);
+
+ private:
+  struct AtomInfo {
+    AtomKind kind = AtomKind::Opaque;
+    ir::Expr expr;
+    Poly a, b;
+    ir::Expr cond;  // Select
+    size_t key = 0;
+    // Facts.
+    Interval assumed;
+    Residue assumed_residue;
+    std::optional<Poly> definition;     // Var
+    bool kept = false;                  // Var
+    std::vector<uint32_t> constraints;  // those that mention it
+    // Answers, valid for one version of the facts.
+    uint64_t version = 0;
+    Interval range;
+    Residue residue;
+  };
+  struct Undo {
+    Atom atom;
+    Interval assumed;
+    Residue assumed_residue;
+    std::optional<Poly> definition;
+    bool kept;
+  };
+  friend class Search;
+  friend class Eliminator;
+
+  Atom intern(AtomInfo info);
+  Atom var_atom(const ir::Var& var);
+  Poly opaque(const ir::Expr& e);
+  Poly ring(const ir::Expr& e);
+  Poly leaf(const ir::Expr& e);
+  Poly guard(const ir::Guard& e);
+  Poly absorbed(const Poly& p);
+  Poly paired(const Poly& p);
+  void refresh(Atom a);
+  Interval compute_range(const AtomInfo& info);
+  Interval opaque_range(const ir::Expr& e);
+  Residue compute_residue(const AtomInfo& info);
+  WideInterval range(Mono m);
+  Residue residue(Mono m);
+  std::optional<Poly> divide_small_parts(const Poly& p, int64_t d, Poly* dropped);
+  Poly split_by_constant(const Poly& p, int64_t d, Poly* rest);
+
+  void save(Atom a);
+  bool narrow_atom(Atom a, const Interval& range);
+  void narrow_residue(Atom a, const Residue& residue);
+  void propagate(uint32_t constraint, std::vector<Atom>* changed);
+  void assume_compare(const ir::Binary& e);
+  void assume_zero(const Poly& p);
+  void changed();
+
+  std::vector<AtomInfo> atoms_{AtomInfo{}};  // atom 0 is none
+  std::unordered_multimap<size_t, Atom> by_key_;
+  std::vector<Poly> constraints_;
+  std::vector<std::pair<ir::Expr, bool>> known_;
+  std::vector<Undo> undo_;
+  /// The answers of one way to read variables, while the facts stay.
+  struct Memo {
+    std::unordered_map<ir::Expr, Poly> values, rings;
+  };
+  Memo& memo() { return memos_[expand_ && definitions_ > 0]; }
+  Memo memos_[2];
+  bool expand_ = true;  // look through definitions
+  int definitions_ = 0;
+  uint64_t version_ = 1;
+};
+
+/// gcd that takes 0 as "every multiple".
+int64_t gcd(int64_t a, int64_t b);
+/// !condition without a `!` at the top; null where there is no such form.
+ir::Expr negated(const ir::Expr& condition);
+
+}  // namespace tilewright::arith

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// From expressions to polynomials over atoms.
+#include <algorithm>
+
+#include "arith/solver.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+
+namespace tilewright::arith {
+namespace {
+
+using ir::Binary;
+using ir::BinaryOp;
+using ir::Elem;
+using ir::Expr;
+using ir::UnaryOp;
+
+constexpr size_t kMaxTerms = 48;     // a larger polynomial becomes an atom of its own
+constexpr size_t kMaxAtoms = 60000;  // atoms are 16-bit numbers
+constexpr int kEffort = 24;          // for the questions asked on the way to a value
+
+size_t combine(size_t a, size_t b) { return (a ^ (b + 0x9E3779B97F4A7C15u + (a << 6) + (a >> 2))); }
+
+bool is_ring_node(const Expr& e) {
+  if (const ir::Unary* u = e.as<ir::Unary>()) return u->op == UnaryOp::Neg;
+  const Binary* b = e.as<Binary>();
+  if (b == nullptr) return false;
+  if (b->op == BinaryOp::Shl) {
+    const auto amount = ir::const_int(b->b);
+    return amount && *amount >= 0 && *amount < ir::bits(e.type().elem) - 1;
+  }
+  return b->op == BinaryOp::Add || b->op == BinaryOp::Sub || b->op == BinaryOp::Mul;
+}
+
+/// k + 1 when v is 2^k - 1, else 0.
+int mask_width(int64_t v) {
+  return v > 0 && (v & (v + 1)) == 0 ? 64 - __builtin_clzll(static_cast<uint64_t>(v)) : 0;
+}
+
+/// The terms that stand in both with one coefficient, and the smaller constant.
+Poly common_part(const Poly& a, const Poly& b) {
+  Poly out;
+  for (const Poly::Term& t : a.terms)
+    if (b.coefficient(t.mono) == t.coefficient) out.terms.push_back(t);
+  out.constant = std::min(a.constant, b.constant);
+  return out;
+}
+
+bool before(const Poly& a, const Poly& b) {
+  if (a.terms.size() != b.terms.size()) return a.terms.size() > b.terms.size();
+  for (size_t i = 0; i < a.terms.size(); ++i) {
+    if (a.terms[i].mono != b.terms[i].mono) return a.terms[i].mono < b.terms[i].mono;
+    if (a.terms[i].coefficient != b.terms[i].coefficient)
+      return a.terms[i].coefficient < b.terms[i].coefficient;
+  }
+  return a.constant < b.constant;
+}
+
+}  // namespace
+
+bool Solver::is_linear(ir::Type type) {
+  return !type.is_vector() && type.is_int() && type.elem != Elem::U64;
+}
+
+Atom Solver::intern(AtomInfo info) {
+  const bool by_parts = info.kind != AtomKind::Opaque && info.kind != AtomKind::Var;
+  size_t key = static_cast<size_t>(info.kind) * 0x51ED270B;
+  if (info.kind == AtomKind::Var)
+    key = combine(key, std::hash<const void*>()(info.expr.get()));
+  else if (by_parts)
+    key = combine(combine(key, hash(info.a)), hash(info.b));
+  else
+    key = combine(key, ir::hash(info.expr));
+  const auto [first, last] = by_key_.equal_range(key);
+  for (auto i = first; i != last; ++i) {
+    const AtomInfo& other = atoms_[i->second];
+    if (other.kind != info.kind) continue;
+    const bool same =
+        info.kind == AtomKind::Var ? other.expr == info.expr
+        : by_parts ? other.a == info.a && other.b == info.b &&
+                         (!info.cond || ir::equal(other.cond, info.cond))
+                   : other.expr == info.expr || ir::equal(other.expr, info.expr);
+    if (same) return i->second;
+  }
+  if (atoms_.size() >= kMaxAtoms) return 0;
+  info.key = key;
+  const auto atom = static_cast<Atom>(atoms_.size());
+  atoms_.push_back(std::move(info));
+  by_key_.emplace(key, atom);
+  return atom;
+}
+
+Atom Solver::var_atom(const ir::Var& var) {
+  AtomInfo info;
+  info.kind = AtomKind::Var;
+  info.expr = var;
+  return intern(std::move(info));
+}
+
+Poly Solver::opaque(const Expr& e) {
+  AtomInfo info;
+  info.expr = e;
+  const Atom a = intern(std::move(info));
+  return a == 0 ? Poly::failed() : Poly::atom(a);
+}
+
+bool Solver::fits(const Poly& p, Elem elem) {
+  if (!p.ok) return false;
+  const Interval all = range_of(elem);
+  const WideInterval r = range(p);
+  if (r.lo >= all.lo && r.hi <= all.hi) return true;
+  return (r.lo >= all.lo || prove_nonneg(p - Poly::of(all.lo), kEffort)) &&
+         (r.hi <= all.hi || prove_nonneg(Poly::of(all.hi) - p, kEffort));
+}
+
+/// The polynomial of sums and products, which equals `e` modulo 2^bits.
+Poly Solver::ring(const Expr& e) {
+  if (!is_ring_node(e)) return value(e);
+  if (const auto found = memo().rings.find(e); found != memo().rings.end()) return found->second;
+  Poly out;
+  if (const ir::Unary* u = e.as<ir::Unary>()) {
+    out = ring(u->a) * -1;
+  } else {
+    const Binary& b = *e.as<Binary>();
+    switch (b.op) {
+      case BinaryOp::Add: out = ring(b.a) + ring(b.b); break;
+      case BinaryOp::Sub: out = ring(b.a) - ring(b.b); break;
+      case BinaryOp::Mul: out = ring(b.a) * ring(b.b); break;
+      default: out = ring(b.a) * (int64_t{1} << *ir::const_int(b.b));
+    }
+  }
+  if (out.terms.size() > kMaxTerms) out = Poly::failed();
+  out = out.ok ? paired(out) : opaque(e);
+  memo().rings.emplace(e, out);
+  return out;
+}
+
+const Poly& Solver::value(const Expr& e) {
+  Memo& m = memo();
+  if (const auto found = m.values.find(e); found != m.values.end()) return found->second;
+  Poly out;
+  if (is_ring_node(e)) {
+    out = ring(e);
+    out = fits(out, e.type().elem) ? absorbed(out) : opaque(e);
+  } else {
+    out = leaf(e);
+    if (!out.ok || out.terms.size() > kMaxTerms) out = opaque(e);
+  }
+  return m.values.emplace(e, std::move(out)).first->second;
+}
+
+Poly Solver::form(const Expr& e) {
+  expand_ = false;
+  const Poly out = value(e);
+  expand_ = true;
+  return out;
+}
+
+Poly Solver::wrapping_form(const Expr& e) {
+  expand_ = false;
+  const Poly out = ring(e);
+  expand_ = true;
+  return out;
+}
+
+Poly Solver::expanded(const Poly& p) const {
+  if (definitions_ == 0) return p;
+  Poly out = Poly::of(p.constant);
+  for (const Poly::Term& t : p.terms) {
+    Poly product = Poly::of(t.coefficient);
+    for (int i = 0; i < t.mono.degree(); ++i) {
+      const AtomInfo& info = atoms_[t.mono.atom(i)];
+      product = product * (info.definition ? *info.definition : Poly::atom(t.mono.atom(i)));
+    }
+    out = out + product;
+  }
+  return out.ok ? out : p;
+}
+
+bool Solver::is_exact(const Expr& e) {
+  if (!is_linear(e.type())) return false;
+  const Poly& v = value(e);
+  if (!v.ok) return false;
+  if (v.terms.size() != 1 || !v.terms[0].mono.is_atom()) return true;
+  const AtomInfo& atom = atoms_[v.terms[0].mono.atom(0)];
+  return atom.kind != AtomKind::Opaque || !is_ring_node(atom.expr);
+}
+
+/// The value of a node that is neither sum nor product.
+Poly Solver::leaf(const Expr& e) {
+  if (const auto c = ir::const_int(e)) return Poly::of(*c);
+  if (const ir::VarNode* v = e.as<ir::VarNode>()) {
+    const Atom a = var_atom(ir::Var::of(*v));
+    if (a == 0) return Poly::failed();
+    return atoms_[a].definition ? *atoms_[a].definition : Poly::atom(a);
+  }
+  const Elem elem = e.type().elem;
+  if (const ir::Cast* c = e.as<ir::Cast>()) {
+    if (c->value.type().is_bool()) return choose(c->value, Poly::of(1), Poly::of(0));
+    if (is_linear(c->value.type()) && fits(value(c->value), elem)) return value(c->value);
+    return opaque(e);
+  }
+  if (const ir::Select* s = e.as<ir::Select>()) return choose(s->cond, value(s->yes), value(s->no));
+  if (const ir::Guard* g = e.as<ir::Guard>()) return guard(*g);
+  if (const ir::Unary* u = e.as<ir::Unary>(); u && u->op == UnaryOp::Abs) {
+    const Poly a = value(u->a);
+    if (fits(a * -1, elem)) return extreme(AtomKind::Max, a, a * -1);
+    return opaque(e);
+  }
+  const Binary* b = e.as<Binary>();
+  if (b == nullptr) return opaque(e);
+  const auto right = ir::const_int(b->b);
+  switch (b->op) {
+    case BinaryOp::Div:
+    case BinaryOp::Mod: {
+      const Poly x = value(b->a), y = value(b->b);
+      const Poly out = b->op == BinaryOp::Div ? divide(x, y) : modulo(x, y);
+      return out.ok && fits(out, elem) ? out : opaque(e);
+    }
+    case BinaryOp::Min: return extreme(AtomKind::Min, value(b->a), value(b->b));
+    case BinaryOp::Max: return extreme(AtomKind::Max, value(b->a), value(b->b));
+    case BinaryOp::Shr:
+      if (right && *right >= 0 && *right < ir::bits(elem) - 1)
+        return divide(value(b->a), Poly::of(int64_t{1} << *right));
+      return opaque(e);
+    case BinaryOp::BitAnd:
+      if (right && mask_width(*right) > 0 && mask_width(*right) < 63)
+        return modulo(value(b->a), Poly::of(*right + 1));
+      return opaque(e);
+    default: return opaque(e);
+  }
+}
+
+/// a·(x % d) + a·d·(x / d) is a·x; with a known remainder, d·(x / d) is x less it.
+Poly Solver::paired(const Poly& p) {
+  for (size_t i = p.terms.size(); p.ok && i-- > 0;) {
+    const Poly::Term t = p.terms[i];
+    // The quotient is the youngest atom of its monomial or stands beside its divisor.
+    for (int k = 0; k < t.mono.degree(); ++k) {
+      const Atom q = t.mono.atom(k);
+      if (atoms_[q].kind != AtomKind::Div) continue;
+      const Poly x = atoms_[q].a, d = atoms_[q].b;
+      Mono cofactor;
+      arith::divide(t.mono, Mono::of(q), &cofactor);
+      int64_t scale = t.coefficient;  // the term is scale · cofactor · d · q
+      if (d.is_constant()) {
+        if (scale % d.constant != 0) continue;
+        scale /= d.constant;
+      } else {
+        if (d.terms.size() != 1 || d.constant != 0 || scale % d.terms[0].coefficient != 0 ||
+            !arith::divide(cofactor, d.terms[0].mono, &cofactor))
+          continue;
+        scale /= d.terms[0].coefficient;
+      }
+      Poly term;
+      term.terms = {t};
+      const Poly remainder = modulo(x, d);
+      if (remainder.is_constant())
+        return paired(add_scaled(p - term, scale, cofactor, x - remainder));
+      if (remainder.terms.size() != 1 || remainder.constant != 0) continue;
+      Mono of_remainder;
+      if (!multiply(remainder.terms[0].mono, cofactor, &of_remainder)) continue;
+      if (remainder.terms[0].coefficient == 1 && p.coefficient(of_remainder) == scale)
+        return paired(add_scaled(add_scaled(p - term, -scale, cofactor, remainder), scale,
+                                 cofactor, x));
+    }
+  }
+  return p;
+}
+
+Poly Solver::extreme(AtomKind kind, const Poly& a, const Poly& b) {
+  const bool is_min = kind == AtomKind::Min;
+  const Poly up = b - a;  // b >= a when it is >= 0
+  if (!up.ok) return Poly::failed();
+  const WideInterval r = range(up);
+  if (r.lo >= 0 || (r.hi > 0 && prove_nonneg(up, kEffort))) return is_min ? a : b;
+  if (r.hi <= 0 || prove_nonneg(a - b, kEffort)) return is_min ? b : a;
+  const Poly common = common_part(a, b);
+  AtomInfo info;
+  info.kind = kind;
+  info.a = a - common;
+  info.b = b - common;
+  if (before(info.b, info.a)) std::swap(info.a, info.b);
+  info.expr = is_min ? ir::min(to_expr(info.a), to_expr(info.b))
+                     : ir::max(to_expr(info.a), to_expr(info.b));
+  const Atom atom = intern(std::move(info));
+  return atom == 0 ? Poly::failed() : common + Poly::atom(atom);
+}
+
+Poly Solver::choose(const Expr& cond, const Poly& yes, const Poly& no) {
+  if (!yes.ok || !no.ok) return Poly::failed();
+  if (yes == no) return yes;
+  const Poly common = common_part(yes, no);
+  AtomInfo info;
+  info.kind = AtomKind::Select;
+  info.cond = cond;
+  info.a = yes - common;
+  info.b = no - common;
+  info.expr = ir::make<ir::Select>({}, cond, to_expr(info.a), to_expr(info.b));
+  const Atom atom = intern(std::move(info));
+  return atom == 0 ? Poly::failed() : common + Poly::atom(atom);
+}
+
+Poly Solver::guard(const ir::Guard& e) {
+  AtomInfo info;
+  info.kind = AtomKind::Guard;
+  info.expr = Expr::of(e);
+  info.cond = e.cond;
+  info.a = value(e.yes);
+  info.b = value(e.no);
+  const Atom atom = intern(std::move(info));
+  return atom == 0 ? Poly::failed() : Poly::atom(atom);
+}
+
+/// min(a, b) + rest is min(a + rest, b + rest); done where terms cancel:
+/// min(16·io + 16, n) - 16·io is min(16, n - 16·io).
+Poly Solver::absorbed(const Poly& p) {
+  for (const Poly::Term& t : p.terms) {
+    if (!t.mono.is_atom() || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    const AtomInfo& info = atoms_[t.mono.atom(0)];
+    if (info.kind != AtomKind::Min && info.kind != AtomKind::Max) continue;
+    Poly term;
+    term.terms = {t};
+    const Poly rest = p - term;
+    const Poly a = info.a * t.coefficient + rest, b = info.b * t.coefficient + rest;
+    const size_t before = info.a.terms.size() + info.b.terms.size() + rest.terms.size();
+    if (!a.ok || !b.ok || a.terms.size() + b.terms.size() >= before) continue;
+    const bool is_min = (info.kind == AtomKind::Min) == (t.coefficient > 0);
+    const Poly out = extreme(is_min ? AtomKind::Min : AtomKind::Max, a, b);
+    if (out.ok) return absorbed(out);
+  }
+  return p;
+}
+
+Expr Solver::to_expr(const Poly& p) const {
+  // By the youngest factor, so that outer loops come first; products before what they are made of.
+  std::vector<Poly::Term> terms = p.terms;
+  const auto age = [](Mono m) { return m.atom(m.degree() - 1); };
+  std::stable_sort(terms.begin(), terms.end(), [&](const Poly::Term& a, const Poly::Term& b) {
+    if (age(a.mono) != age(b.mono)) return age(a.mono) < age(b.mono);
+    return a.mono.degree() > b.mono.degree();
+  });
+  std::stable_partition(terms.begin(), terms.end(),
+                        [](const Poly::Term& t) { return t.coefficient > 0; });
+  Expr out;
+  int64_t constant = p.constant;
+  if (constant > 0 && (terms.empty() || terms[0].coefficient < 0)) out = std::exchange(constant, 0);
+  for (const Poly::Term& t : terms) {
+    Expr factor;
+    for (int i = t.mono.degree() - 1; i >= 0; --i) {  // i*n reads better than n*i
+      const Expr& e = atoms_[t.mono.atom(i)].expr;
+      const Expr index = e.type() == ir::kIndex ? e : ir::cast(Elem::I64, e);
+      factor = factor ? factor * index : index;
+    }
+    const int64_t c = t.coefficient;
+    if (!out)
+      out = c == -1 ? -factor : factor * c;
+    else if (c < 0 && c != Interval::kMin)
+      out = out - factor * -c;
+    else
+      out = out + factor * c;
+  }
+  if (!out) return constant;
+  if (constant == 0) return out;
+  return constant < 0 && constant != Interval::kMin ? out - -constant : out + constant;
+}
+
+}  // namespace tilewright::arith

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances of buffers while a function runs.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/buffer.h"
+#include "ir/interpret/clock.h"
+#include "ir/interpret/code.h"
+#include "ir/stmt.h"
+
+namespace tilewright::ir::run {
+
+struct Team;
+
+/// An access that later ones are compared with.
+struct Seen {
+  Epoch epoch;
+  int32_t pc = 0;
+};
+
+/// What is known of the accesses to one element: the last write, and the reads since then that are
+/// not ordered among each other.
+struct ShadowCell {
+  Seen write, read;
+  int32_t readers = -1;  // more than one: a list of Shadow::readers
+};
+
+/// The atomic accesses to one element since the last plain write, and what their releases published.
+struct AtomicCell {
+  std::vector<Seen> seen;
+  Clock released;
+};
+
+struct Shadow {
+  explicit Shadow(int64_t size) : cells(static_cast<size_t>(size)) {}
+  std::vector<ShadowCell> cells;
+  std::vector<std::vector<Seen>> readers;
+  std::vector<int32_t> free_readers;
+  std::unordered_map<int64_t, AtomicCell> atomics;
+  std::unordered_map<int64_t, std::pair<Seen, int64_t>> bytes;  // packed types: last write, element
+};
+
+/// A layout function at one shape, for every element and replica.
+struct LayoutTable {
+  int64_t replicas = 1;
+  std::vector<int64_t> lane;     // empty without a lane dimension
+  std::vector<int64_t> address;  // packed types only
+};
+
+/// Which instances of a block have run.
+class RunSet {
+ public:
+  RunSet(int32_t block, std::vector<int64_t> extents);
+  bool is_for(int32_t block, const std::vector<int64_t>& extents) const {
+    return block_ == block && extents_ == extents;
+  }
+  /// False when the point was there already. The point lies inside the extents.
+  bool insert(const std::vector<int64_t>& point);
+
+ private:
+  struct Free {
+    void operator()(uint64_t* p) const;
+  };
+  int32_t block_;
+  std::vector<int64_t> extents_;
+  std::unique_ptr<uint64_t[], Free> bits_;  // one per point, or:
+  std::set<std::vector<int64_t>> points_;   // when there are too many
+};
+using RunSets = std::vector<RunSet>;
+
+struct Instance {
+  const BufferNode* buffer = nullptr;
+  std::vector<int64_t> shape, strides;
+  int64_t size = 0;
+  uint64_t* cells = nullptr;
+  uint8_t* written = nullptr;  // null: every element has a value
+  std::vector<uint64_t> own_cells;
+  std::vector<uint8_t> own_written;
+  std::unique_ptr<Shadow> shadow;
+  const LayoutTable* layout = nullptr;
+  RunSets runs;
+  // Where others find it: team, which execution of the allocation, which warp.
+  const AllocInfo* alloc = nullptr;
+  Team* team = nullptr;
+  uint32_t execution = 0;
+  int64_t part = 0;
+  int64_t left = 0;      // threads that have left its scope
+  int32_t borrowed = 0;  // asynchronous operations that have not run yet
+  bool ended = false;
+  std::vector<Seen> users;  // asynchronous operations and other blocks: the last use of each
+  Clock leavers;            // what the threads that left have seen
+
+  /// Fills in strides and size; the product is known to fit.
+  void set_shape(std::vector<int64_t> extents);
+};
+
+/// The physical places of every element; throws when two coincide or one lies outside.
+LayoutTable tabulate(const BufferNode& buffer, const std::vector<int64_t>& shape,
+                     const std::vector<std::pair<const VarNode*, int64_t>>& free_vars);
+
+/// `[1, 2]`
+std::string element_index(const Instance& m, int64_t element);
+/// `A[1, 2]`
+std::string element_name(const Instance& m, int64_t element);
+
+}  // namespace tilewright::ir::run

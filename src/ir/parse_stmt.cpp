@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/parse_stmt.h"
+
+#include "support/str.h"
+
+namespace tilewright::ir {
+namespace {
+
+// Parsing recurses with braces; walking and freeing recurse with `let`, `alloc` and `channel` too.
+constexpr int kMaxNesting = 200;
+constexpr int kMaxDepth = 1000;
+
+constexpr std::string_view kStatements =
+    "`b[i] = …`, `b[i] sum= …`, let, alloc, channel, for, while, if, block, call, agents, acquire, "
+    "commit, wait, release, async, barrier, atomic, prefetch or `{`";
+
+bool starts_loop(const Token& token) {
+  for (const std::string_view word :
+       {"for", "parallel", "vectorized", "unrolled", "vthread", "bind"})
+    if (token.is(word)) return true;
+  return false;
+}
+
+}  // namespace
+
+void StmtParser::deepen(const Token& at) {
+  if (++depth_ > kMaxDepth)
+    cursor_.fail("ir.parse.depth", at, str("statements are nested more than ", kMaxDepth, " deep"),
+                 "`let`, `alloc` and `channel` each hold to the end of their braces: close some");
+}
+
+void StmtParser::enter(const Token& at) {
+  if (++nesting_ > kMaxNesting)
+    cursor_.fail("ir.parse.depth", at, str("braces are nested more than ", kMaxNesting, " deep"),
+                 "split the function");
+  deepen(at);
+}
+
+void StmtParser::leave() {
+  --nesting_;
+  --depth_;
+}
+
+Stmt StmtParser::block() {
+  const Token at = cursor_.expect("{", "before the statements");
+  enter(at);
+  const Stmt body = sequence();
+  if (cursor_.at_end())
+    cursor_.fail("ir.parse.end", cursor_.peek(), "the text ends inside of braces",
+                 "close them with `}`", {str("they were opened in line ", at.line)});
+  cursor_.expect("}", "after the statements");
+  leave();
+  return body;
+}
+
+Stmt StmtParser::sequence() {
+  const NameScope scope(names_);
+  const Token at = cursor_.peek();
+  const int depth = depth_;
+  std::vector<Stmt> stmts;
+  std::vector<Open> open;
+  while (!cursor_.at_end() && !cursor_.at("}")) {
+    const Token first = cursor_.peek();
+    const bool names = first.is("let") || first.is("alloc") || first.is("channel");
+    if (!names) {
+      stmts.push_back(statement());
+      continue;
+    }
+    deepen(first);
+    open.push_back(first.is("let") ? let() : first.is("alloc") ? alloc() : channel());
+    open.back().first = stmts.size();
+  }
+  depth_ = depth;
+  for (; !open.empty(); open.pop_back()) {
+    const auto begin = stmts.begin() + static_cast<std::ptrdiff_t>(open.back().first);
+    Stmt body = seq({begin, stmts.end()}, cursor_.span(at));
+    stmts.erase(begin, stmts.end());
+    stmts.push_back(open.back().close(std::move(body)));
+  }
+  return seq(std::move(stmts), cursor_.span(at));
+}
+
+Stmt StmtParser::statement() {
+  const Token& at = cursor_.peek();
+  if (at.is("{")) return block();
+  if (at.kind == TokenKind::Name) {
+    if (starts_loop(at)) return loop();
+    if (at.is("while")) return while_loop();
+    if (at.is("if")) return if_else();
+    if (at.is("block") || at.is("opaque")) return compute_block();
+    if (at.is("call")) return call();
+    if (at.is("agents")) return agents();
+    if (at.is("acquire") || at.is("commit") || at.is("wait") || at.is("release"))
+      return channel_op();
+    if (at.is("async")) return async();
+    if (at.is("barrier")) return barrier();
+    if (at.is("atomic")) return atomic();
+    if (at.is("prefetch")) return prefetch();
+    if (cursor_.next_is("[") || cursor_.next_is("@")) return store_or_update();
+  }
+  cursor_.fail_expected("a statement", str("a statement is ", kStatements));
+}
+
+StmtParser::Open StmtParser::let() {
+  const Token at = cursor_.next();
+  const Token name = cursor_.expect_name("a value");
+  std::optional<Type> stated;
+  if (cursor_.accept(":")) stated = exprs_.type();
+  cursor_.expect("=", "before the value");
+  const Expr value = exprs_.expr();
+  const Var var(std::string(name.text), stated.value_or(value.type()), cursor_.span(name));
+  names_.declare(cursor_, name, var);
+  if (var.type() != value.type())
+    cursor_.fail(
+        "ir.type.check", name,
+        str("`", name.text, "` is ", print(var.type()), ", its value ", print(value.type())),
+        "state the type of the value, or cast it");
+  return {0, [=, this](Stmt body) { return node<Let>(at, var, value, std::move(body)); }};
+}
+
+StmtParser::Open StmtParser::alloc() {
+  const Token at = cursor_.next();
+  const Token name = cursor_.expect_name("a buffer");
+  cursor_.expect(":", "before the type of the buffer");
+  const Buffer made = buffer(name);
+  names_.declare(cursor_, name, made);
+  return {0, [=, this](Stmt body) { return node<Alloc>(at, made, std::move(body)); }};
+}
+
+StmtParser::Open StmtParser::channel() {
+  const Token at = cursor_.next();
+  const Token name = cursor_.expect_name("a channel");
+  auto made = std::make_shared<ChannelNode>();
+  made->name = name.text;
+  made->span = cursor_.span(name);
+  cursor_.expect("[", "before the number of slots");
+  made->slots = cursor_.expect_int("the number of slots", 1);
+  cursor_.expect("]", "after the number of slots");
+  cursor_.expect("commits", "after the channel");
+  cursor_.expect("=", "after `commits`");
+  made->commits = cursor_.expect_int("the number of commits", 1);
+  cursor_.expect("releases", "after the commits");
+  cursor_.expect("=", "after `releases`");
+  made->releases = cursor_.expect_int("the number of releases", 1);
+  cursor_.expect("over", "after the releases");
+  made->reach = one_of("what the channel spans",
+                       {ChannelReach::Agent, ChannelReach::Block, ChannelReach::Cluster});
+  const Channel handle{std::shared_ptr<const ChannelNode>(std::move(made))};
+  names_.declare(cursor_, name, handle);
+  return {0, [=, this](Stmt body) { return node<ChannelScope>(at, handle, std::move(body)); }};
+}
+
+/// A word that is the name of one of the choices.
+template <class Enum>
+Enum StmtParser::one_of(std::string_view what, std::initializer_list<Enum> choices) {
+  std::string known;
+  for (const Enum choice : choices) {
+    if (cursor_.accept(ir::name(choice))) return choice;
+    known += str(known.empty() ? "" : ", ", ir::name(choice));
+  }
+  cursor_.fail_expected(what, str("write one of ", known));
+}
+
+Stmt StmtParser::store_or_update() {
+  ExprParser::Access a = exprs_.access();
+  if (!cursor_.accept("=")) return update(std::move(a));
+  const Expr value = exprs_.expr();
+  return node<Store>(a.at, std::move(a.buffer), std::move(a.indices), value, std::move(a.mask),
+                     std::move(a.rank));
+}
+
+Stmt StmtParser::update(ExprParser::Access first) {
+  std::vector<ExprParser::Access> accesses = {std::move(first)};
+  while (cursor_.accept(",")) accesses.push_back(exprs_.access());
+  const Token at = accesses[0].at;
+  if (cursor_.peek().kind != TokenKind::Name || !cursor_.next_is("="))
+    cursor_.fail_expected("`=`, or a reducer and `=`", "write `b[i] = …` or `b[i] sum= …`");
+  const Token name = cursor_.next();
+  cursor_.next();
+  std::vector<Target> targets;
+  for (ExprParser::Access& a : accesses) {
+    if (a.mask || a.rank)
+      cursor_.fail("ir.parse.update", a.at, "an update has neither mask nor rank",
+                   "put the update under an `if`");
+    targets.push_back({std::move(a.buffer), std::move(a.indices)});
+  }
+  std::vector<Expr> values;
+  do values.push_back(exprs_.expr());
+  while (cursor_.accept(","));
+  return node<Update>(at, find_reducer(cursor_, items_, name, targets[0].buffer->elem),
+                      std::move(targets), std::move(values));
+}
+
+Stmt StmtParser::loop() {
+  const Token at = cursor_.peek();
+  ForKind kind = ForKind::Serial;
+  ThreadAxis axis = ThreadAxis::BlockX;
+  if (cursor_.accept("bind")) {
+    kind = ForKind::Bound;
+    cursor_.expect("(", "after `bind`");
+    const Token word = cursor_.expect_word("a thread axis");
+    const bool dotted = cursor_.accept(".");
+    const std::string text = str(word.text, dotted ? "." : "", dotted ? cursor_.next().text : "");
+    std::optional<ThreadAxis> found;
+    for (int i = 0; i <= static_cast<int>(ThreadAxis::ThreadZ); ++i)
+      if (ir::name(static_cast<ThreadAxis>(i)) == text) found = static_cast<ThreadAxis>(i);
+    if (!found)
+      cursor_.fail("ir.parse.axis", word, str("`", text, "` is not a thread axis"),
+                   "write block, cluster or thread, a dot, and x, y or z: `thread.x`");
+    axis = *found;
+    cursor_.expect(")", "after the thread axis");
+  } else if (!at.is("for")) {
+    kind = one_of("the kind of a loop",
+                  {ForKind::Parallel, ForKind::Vectorized, ForKind::Unrolled, ForKind::VThread});
+  }
+  cursor_.expect("for", "after the kind of the loop");
+  const Token name = cursor_.expect_name("a loop variable");
+  cursor_.expect("in", "after the loop variable");
+  const Range range = exprs_.bounds();
+  const NameScope scope(names_);
+  const Var var(std::string(name.text), kIndex, cursor_.span(name));
+  names_.declare(cursor_, name, var);
+  const Stmt body = block();
+  return node<For>(at, var, range.min, range.extent, body, kind, axis);
+}
+
+Stmt StmtParser::while_loop() {
+  const Token at = cursor_.next();
+  const Expr cond = exprs_.expr();
+  return node<While>(at, cond, block());
+}
+
+/// A chain of `else if` counts as depth: each stands inside the one before.
+Stmt StmtParser::if_else() {
+  struct Branch {
+    Token at;
+    Expr cond;
+    Stmt yes;
+  };
+  std::vector<Branch> branches;
+  Stmt last;
+  const int depth = depth_;
+  while (true) {
+    const Token at = cursor_.next();
+    const Expr cond = exprs_.expr();
+    branches.push_back({at, cond, block()});
+    if (!cursor_.accept("else")) break;
+    if (!cursor_.at("if")) {
+      last = block();
+      break;
+    }
+    deepen(cursor_.peek());
+  }
+  depth_ = depth;
+  for (; !branches.empty(); branches.pop_back())
+    last = node<If>(branches.back().at, branches.back().cond, branches.back().yes, last);
+  return last;
+}
+
+Stmt StmtParser::compute_block() {
+  Block out;
+  out.opaque = cursor_.accept("opaque");
+  const Token at = cursor_.expect("block", "after `opaque`");
+  out.name = cursor_.expect_word("a block").text;
+  const NameScope scope(names_);
+  out.iters = iters();
+  if (cursor_.accept("where")) out.predicate = exprs_.expr();
+  if (cursor_.accept("reads")) out.reads = regions();
+  if (cursor_.accept("writes")) out.writes = regions();
+  enter(cursor_.expect("{", "before the body of the block"));
+  if (cursor_.at("init") && cursor_.next_is("{")) {
+    cursor_.next();
+    out.init = block();
+  }
+  out.body = sequence();
+  cursor_.expect("}", "after the body of the block");
+  leave();
+  return node<Block>(at, out.name, out.iters, out.predicate, out.reads, out.writes, out.init,
+                     out.body, out.opaque);
+}
+
+std::vector<BlockIter> StmtParser::iters() {
+  std::vector<BlockIter> out;
+  std::vector<Token> tokens;
+  cursor_.expect("(", "before the iterators");
+  if (cursor_.accept(")")) return out;
+  do {
+    BlockIter it;
+    tokens.push_back(cursor_.expect_name("an iterator"));
+    cursor_.expect(":", "after the iterator");
+    it.var = Var(std::string(tokens.back().text), kIndex, cursor_.span(tokens.back()));
+    it.kind = one_of("the kind of the iterator",
+                     {IterKind::Spatial, IterKind::Reduction, IterKind::Ordered});
+    it.extent = exprs_.expr();
+    cursor_.expect("=", "before the binding of the iterator");
+    it.binding = exprs_.expr();
+    out.push_back(std::move(it));
+  } while (cursor_.accept(","));
+  cursor_.expect(")", "after the iterators");
+  for (size_t i = 0; i < out.size(); ++i) names_.declare(cursor_, tokens[i], out[i].var);
+  return out;
+}
+
+std::vector<Region> StmtParser::regions() {
+  std::vector<Region> out;
+  do out.push_back(exprs_.region());
+  while (cursor_.accept(","));
+  return out;
+}
+
+Stmt StmtParser::call() {
+  const Token at = cursor_.next();
+  const Token name = cursor_.expect_word("an instruction");
+  const auto found = items_.instructions.find(name.text);
+  if (found == items_.instructions.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& [declared, i] : items_.instructions) known.push_back(declared);
+    const std::string_view near = closest(name.text, known);
+    cursor_.fail("ir.parse.instruction", name, str("there is no instruction `", name.text, "`"),
+                 near.empty() ? "declare it before the function, as an item `instr …`"
+                              : str("did you mean `", near, "`?"));
+  }
+  InstrForm form = InstrForm::Compute;
+  if (cursor_.accept("."))
+    form = one_of("the form of the instruction",
+                  {InstrForm::Compute, InstrForm::Reset, InstrForm::Update});
+  cursor_.expect("(", "before the operands");
+  std::vector<Region> operands;
+  if (!cursor_.at(")")) operands = regions();
+  cursor_.expect(")", "after the operands");
+  return node<InstrCall>(at, found->second, form, std::move(operands));
+}
+
+std::pair<Token, int64_t> StmtParser::counted(std::string_view what) {
+  const Token name = cursor_.expect_name(what);
+  cursor_.expect("in", str("after `", name.text, "`"));
+  cursor_.expect_int("the first value", 0, 0);
+  cursor_.expect("..", "after 0");
+  return {name, cursor_.expect_int("the end of the range", 1)};
+}
+
+Stmt StmtParser::agents() {
+  const Token at = cursor_.next();
+  enter(cursor_.expect("{", "after `agents`"));
+  std::vector<Agent> agents;
+  while (!cursor_.accept("}")) agents.push_back(agent());
+  leave();
+  return node<Agents>(at, std::move(agents));
+}
+
+Agent StmtParser::agent() {
+  Agent out;
+  const NameScope scope(names_);
+  out.name = cursor_.expect_word("an agent").text;
+  const auto variable = [&](std::string_view what, Var& var, int64_t& count) {
+    const auto [name, end] = counted(what);
+    var = Var(std::string(name.text), kIndex, cursor_.span(name));
+    count = end;
+    names_.declare(cursor_, name, var);
+  };
+  if (cursor_.accept("[")) {
+    variable("the index of the agent", out.index, out.count);
+    cursor_.expect("]", "after the number of agents");
+  }
+  cursor_.expect("(", "before the threads of the agent");
+  variable("the thread of the agent", out.thread, out.threads);
+  if (cursor_.accept(",")) {
+    cursor_.expect("regs", "after the threads");
+    cursor_.expect("=", "after `regs`");
+    out.registers = cursor_.expect_int("the number of registers", 1);
+  }
+  cursor_.expect(")", "after the threads");
+  cursor_.expect(":", "before the body of the agent");
+  out.body = block();
+  return out;
+}
+
+StmtParser::Item StmtParser::item() {
+  Item out;
+  const Token name = cursor_.expect_word("a channel");
+  out.channel = names_.channel(cursor_, name);
+  out.rank = exprs_.rank();
+  cursor_.expect("[", "before the number of the item");
+  out.item = exprs_.expr();
+  cursor_.expect("]", "after the number of the item");
+  return out;
+}
+
+Stmt StmtParser::channel_op() {
+  const Token at = cursor_.peek();
+  const auto op = one_of("a channel operation", {ChannelOpKind::Acquire, ChannelOpKind::Commit,
+                                                 ChannelOpKind::Wait, ChannelOpKind::Release});
+  const Item on = item();
+  Expr bytes;
+  const bool stated = cursor_.at("bytes") && !cursor_.next_is("[") && !cursor_.next_is("@");
+  if (op == ChannelOpKind::Commit && stated) {
+    cursor_.next();
+    bytes = exprs_.expr();
+  }
+  return node<ChannelOp>(at, op, on.channel, on.item, bytes, on.rank);
+}
+
+Stmt StmtParser::async() {
+  const Token at = cursor_.next();
+  cursor_.expect("->", "after `async`");
+  const Item on = item();
+  Expr bytes;
+  if (cursor_.accept("bytes")) bytes = exprs_.expr();
+  return node<Async>(at, on.channel, on.item, bytes, on.rank, block());
+}
+
+Stmt StmtParser::barrier() {
+  const Token at = cursor_.next();
+  const auto reach = one_of("who waits at the barrier",
+                            {BarrierReach::Warp, BarrierReach::Agent, BarrierReach::Named,
+                             BarrierReach::Block, BarrierReach::Cluster, BarrierReach::Grid});
+  if (reach != BarrierReach::Named) return node<Barrier>(at, reach);
+  const std::string name = cursor_.expect_string("the name of the barrier");
+  return node<Barrier>(at, reach, name, cursor_.expect_int("the number of participants", 1));
+}
+
+Stmt StmtParser::atomic() {
+  const Token at = cursor_.next();
+  const auto op = one_of("an atomic operation", {AtomicOp::Add, AtomicOp::Min, AtomicOp::Max,
+                                                 AtomicOp::Exchange, AtomicOp::CompareExchange});
+  MemoryOrder order = MemoryOrder::Relaxed;
+  if (!cursor_.at("("))
+    order = one_of("a memory order", {MemoryOrder::Relaxed, MemoryOrder::Acquire,
+                                      MemoryOrder::Release, MemoryOrder::AcquireRelease});
+  cursor_.expect("(", "before the element");
+  ExprParser::Access a = exprs_.access();
+  if (a.mask || a.rank)
+    cursor_.fail("ir.parse.atomic", a.at, "an atomic has neither mask nor rank",
+                 "put the atomic under an `if`");
+  cursor_.expect(",", "after the element");
+  const Expr value = exprs_.expr();
+  Expr expected;
+  if (cursor_.accept(",")) expected = exprs_.expr();
+  cursor_.expect(")", "after the value");
+  Buffer old;
+  if (cursor_.accept("->")) old = names_.buffer(cursor_, cursor_.expect_word("a buffer"));
+  return node<Atomic>(at, op, order, std::move(a.buffer), std::move(a.indices), value, expected,
+                      old);
+}
+
+Stmt StmtParser::prefetch() {
+  const Token at = cursor_.next();
+  const int64_t level = cursor_.expect_int("the cache level", 1, 3);
+  const bool write = cursor_.at("write") && !cursor_.next_is("[");
+  if (write) cursor_.next();
+  ExprParser::Access a = exprs_.access();
+  if (a.mask || a.rank)
+    cursor_.fail("ir.parse.prefetch", a.at, "a prefetch has neither mask nor rank",
+                 "name one element");
+  return node<Prefetch>(at, std::move(a.buffer), std::move(a.indices), static_cast<int32_t>(level),
+                        write);
+}
+
+Buffer StmtParser::buffer(const Token& name) {
+  const Elem elem = exprs_.elem();
+  cursor_.expect("[", "before the extents");
+  std::vector<Expr> shape = exprs_.exprs("]");
+  Scope where = scope();
+  int64_t alignment = 0;
+  const bool aligned = cursor_.at("align") && cursor_.peek_next().kind == TokenKind::Int;
+  if (aligned && cursor_.accept("align")) alignment = cursor_.expect_int("the alignment", 1);
+  Layout places;
+  if (cursor_.at("layout") && cursor_.next_is("(")) places = layout(shape.size());
+  return checked(cursor_, name, [&] {
+    return make_buffer(std::string(name.text), elem, std::move(shape), std::move(where),
+                       std::move(places), alignment, cursor_.span(name));
+  });
+}
+
+/// A word that is followed by `[` or `@` is a buffer of the next statement instead.
+Scope StmtParser::scope() {
+  if (cursor_.at(TokenKind::String)) return {ScopeKind::Named, cursor_.expect_string("the scope")};
+  if (cursor_.peek().kind != TokenKind::Name) return {};
+  if (cursor_.next_is(".")) {
+    const Token target = cursor_.next();
+    cursor_.next();
+    return {ScopeKind::Named, str(target.text, ".", cursor_.expect_word("a scope").text)};
+  }
+  if (cursor_.next_is("[") || cursor_.next_is("@")) return {};
+  for (int i = 0; i < static_cast<int>(ScopeKind::Named); ++i) {
+    const Scope known{static_cast<ScopeKind>(i), ""};
+    if (cursor_.accept(print(known))) return known;
+  }
+  return {};
+}
+
+Layout StmtParser::layout(size_t rank) {
+  const Token at = cursor_.next();
+  cursor_.expect("(", "after `layout`");
+  const NameScope scope(names_);
+  auto out = std::make_shared<LayoutNode>();
+  std::vector<std::pair<Token, Var>> vars;
+  while (cursor_.peek().kind == TokenKind::Name) {
+    const Token name = cursor_.expect_name("an index");
+    vars.push_back({name, Var(std::string(name.text), kIndex, cursor_.span(name))});
+    out->indices.push_back(vars.back().second);
+    if (!cursor_.accept(",")) break;
+  }
+  if (out->indices.size() != rank)
+    cursor_.fail(
+        "ir.type.layout", at,
+        str("the layout has ", out->indices.size(), " indices, the buffer ", rank, " dimensions"),
+        "name one index for each dimension");
+  if (cursor_.accept(";")) {
+    const auto [name, count] = counted("the replica");
+    out->replica = Var(std::string(name.text), kIndex, cursor_.span(name));
+    out->replicas = count;
+    vars.push_back({name, out->replica});
+  }
+  cursor_.expect(")", "after the indices");
+  cursor_.expect("->", "after the indices");
+  cursor_.expect("[", "before the places");
+  {
+    const NameScope inside(names_);
+    for (auto& [name, var] : vars) names_.declare(cursor_, name, var);
+    while (!cursor_.at("]")) {
+      PhysDim dim;
+      dim.kind = one_of("the kind of the dimension",
+                        {PhysKind::Address, PhysKind::Lane, PhysKind::Register});
+      cursor_.expect(":", "after the kind of the dimension");
+      dim.index = exprs_.expr();
+      out->dims.push_back(std::move(dim));
+      if (!cursor_.accept(",")) break;
+    }
+    cursor_.expect("]", "after the places");
+  }
+  const Token extents_at = cursor_.expect("extents", "after the places");
+  cursor_.expect("[", "after `extents`");
+  const std::vector<Expr> extents = exprs_.exprs("]");
+  if (extents.size() != out->dims.size())
+    cursor_.fail(
+        "ir.type.layout", extents_at,
+        str("the layout has ", out->dims.size(), " dimensions and ", extents.size(), " extents"),
+        "give one extent for each dimension");
+  for (size_t i = 0; i < extents.size(); ++i) {
+    if (extents[i].type() != kIndex || out->dims[i].index.type() != kIndex)
+      cursor_.fail("ir.type.layout", at, "the places and extents of a layout are i64",
+                   "cast with `i64(x)`");
+    out->dims[i].extent = extents[i];
+  }
+  if (cursor_.at("pad") && cursor_.peek_next().kind == TokenKind::Name) {
+    cursor_.next();
+    if (cursor_.accept("zero"))
+      out->padding = Padding::Zero;
+    else
+      cursor_.expect("undefined", "or `zero` after `pad`");
+  }
+  return Layout(std::shared_ptr<const LayoutNode>(std::move(out)));
+}
+
+}  // namespace tilewright::ir

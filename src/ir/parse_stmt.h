@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The statements of `.tw` texts.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ir/func.h"
+#include "ir/parse_expr.h"
+#include "ir/parse_parts.h"
+
+namespace tilewright::ir {
+
+class StmtParser {
+ public:
+  StmtParser(Cursor& cursor, Names& names, const Items& items)
+      : cursor_(cursor), names_(names), items_(items), exprs_(cursor, names) {}
+
+  /// `{ … }`
+  Stmt block();
+  /// Statements up to `}` or the end of the text.
+  Stmt sequence();
+  /// `f32[n, m] shared align 64 layout …`; the name is the caller's.
+  Buffer buffer(const Token& name);
+
+ private:
+  /// `let`, `alloc` or `channel`: waits for the statements it holds for.
+  struct Open {
+    size_t first;  // the first of them
+    std::function<Stmt(Stmt)> close;
+  };
+
+  Stmt statement();
+  Open let();
+  Open alloc();
+  Open channel();
+  Stmt store_or_update();
+  Stmt update(ExprParser::Access first);
+  Stmt loop();
+  Stmt while_loop();
+  Stmt if_else();
+  Stmt compute_block();
+  Stmt call();
+  Stmt agents();
+  Agent agent();
+  Stmt channel_op();
+  Stmt async();
+  Stmt barrier();
+  Stmt atomic();
+  Stmt prefetch();
+
+  Layout layout(size_t rank);
+  Scope scope();
+  std::vector<BlockIter> iters();
+  std::vector<Region> regions();
+  /// `NAME in 0..INT`
+  std::pair<Token, int64_t> counted(std::string_view what);
+  struct Item {
+    Channel channel;
+    Expr item, rank;
+  };
+  Item item();
+  template <class Enum>
+  Enum one_of(std::string_view what, std::initializer_list<Enum> choices);
+  void deepen(const Token& at);
+  void enter(const Token& at);
+  void leave();
+
+  template <class T, class... Fields>
+  Stmt node(const Token& at, Fields&&... fields) {
+    return checked(cursor_, at,
+                   [&] { return make_stmt<T>(cursor_.span(at), std::forward<Fields>(fields)...); });
+  }
+
+  Cursor& cursor_;
+  Names& names_;
+  const Items& items_;
+  ExprParser exprs_;
+  int nesting_ = 0;  // of braces
+  int depth_ = 0;    // of statements: braces, and what holds to their end
+};
+
+}  // namespace tilewright::ir

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/lanes.h"
+#include "lower/passes/passes.h"
+#include "lower/updates.h"
+#include "support/str.h"
+
+namespace tilewright::lower {
+
+using namespace ir;
+
+Stmt expand_update(const Update& u, const Expr& mask) {
+  const auto read = [&](const Target& t) {
+    return make<Load>(u.span, t.buffer, t.indices, mask);
+  };
+  const auto write = [&](const Target& t, const Expr& value) {
+    return make_stmt<Store>(u.span, t.buffer, t.indices, value, mask);
+  };
+  if (const auto op = single_op(*u.reducer)) {
+    const Target& t = u.targets[0];
+    return write(t, make<Binary>(u.span, *op, read(t), u.values[0]));
+  }
+
+  // Every old and new value gets a name: combine may use each several times.
+  const int lanes = u.values[0].type().lanes;
+  Widening names{.lanes = lanes};
+  std::vector<std::pair<Var, Expr>> lets;
+  const auto let = [&](const Var& of, const std::string& name, const Expr& value) {
+    lets.emplace_back(Var(name, value.type(), u.span), value);
+    names.vectors[of] = lets.back().first;
+  };
+  for (size_t i = 0; i < u.targets.size(); ++i) {
+    let(u.reducer->lhs[i], str(u.targets[i].buffer->name, "_old"), read(u.targets[i]));
+    let(u.reducer->rhs[i], str(u.targets[i].buffer->name, "_new"), u.values[i]);
+  }
+  std::vector<Stmt> stores;
+  for (size_t i = 0; i < u.targets.size(); ++i)
+    stores.push_back(write(u.targets[i], broadcast(widen(u.reducer->combine[i], names), lanes)));
+  Stmt body = seq(std::move(stores), u.span);
+  for (auto it = lets.rbegin(); it != lets.rend(); ++it)
+    body = make_stmt<Let>(u.span, it->first, it->second, body);
+  return body;
+}
+
+/// Replaces each update by loads, the reducer's combination and stores.
+///   before   c[i] sum= a[i] * b[i]
+///   after    c[i] = c[i] + a[i] * b[i]
+/// A sum of products stays `mul` and `add`: the back end may contract them.
+/// Needs:  no blocks.
+/// Leaves: no update in the function.
+LoopFunc lower_updates(const LoopFunc& func, PassContext&) {
+  require_no_blocks(func, "lower_updates");
+  return func.with_body(
+      rewrite(func.body, [](const Update& u, auto&) -> Stmt { return expand_update(u); }));
+}
+
+}  // namespace tilewright::lower

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "arith/affine.h"
+#include "ir/build.h"
+#include "ir/equal.h"
+#include "ir/rewrite.h"
+#include "lower/facts.h"
+#include "lower/passes/passes.h"
+
+namespace tilewright::lower {
+
+using namespace ir;
+
+namespace {
+
+/// For which iterations of one loop the conditions inside are known: begin <= v < end.
+struct Steady {
+  std::vector<Expr> begins, ends;
+  std::unordered_map<Expr, Expr> known;  // condition -> what it is there
+};
+
+/// Finds the conditions in a loop's body that become constants for most of its iterations.
+class Finder {
+ public:
+  Finder(const For& loop, const arith::Context& outside) : loop_(loop), facts_(outside) {
+    facts_.inside(loop, [&] { stmt(loop.body); });
+    for (const auto& [condition, is, begin, end] : solutions_) {
+      if (unsolved_.contains(condition)) continue;
+      steady_.known.emplace(condition, is);
+      if (begin) add(steady_.begins, begin);
+      if (end) add(steady_.ends, end);
+    }
+  }
+
+  Steady result() && { return std::move(steady_); }
+
+ private:
+  struct Solution {
+    Expr condition, is;
+    Expr begin, end;  // one of them
+  };
+
+  static void add(std::vector<Expr>& bounds, const Expr& bound) {
+    const auto same = [&](const Expr& e) { return equal(e, bound); };
+    if (std::ranges::none_of(bounds, same)) bounds.push_back(bound);
+  }
+
+  void stmt(const Stmt& s) {
+    for_each_child(s, [&](const Expr& e) { expr(e); }, [](const Stmt&) {});
+    if (const For* f = s.as<For>()) {
+      inner_.push_back(f->var);
+      if (!const_int(f->extent)) unbounded_.insert(f->var);
+      facts_.inside(*f, [&] { stmt(f->body); });
+      inner_.pop_back();
+    } else if (const Let* let = s.as<Let>()) {
+      inner_.push_back(let->var);
+      if (let->value.type() == kIndex && !has_load(let->value))
+        lets_[let->var] = substitute(let->value, lets_);
+      facts_.inside(*let, [&] { stmt(let->body); });
+      inner_.pop_back();
+    } else if (const If* branch = s.as<If>()) {
+      condition(branch->cond, true);
+      facts_.where(branch->cond, [&] { stmt(branch->yes); });
+      if (branch->no) facts_.where(logical_not(branch->cond), [&] { stmt(branch->no); });
+    } else {
+      for_each_child(s, [](const Expr&) {}, [&](const Stmt& c) { stmt(c); });
+    }
+  }
+
+  void expr(const Expr& e) {
+    if (const Guard* g = e.as<Guard>()) {
+      condition(g->cond, true);
+      expr(g->cond);
+      facts_.where(g->cond, [&] { expr(g->yes); });
+      facts_.where(logical_not(g->cond), [&] { expr(g->no); });
+      return;
+    }
+    if (const Select* s = e.as<Select>())
+      if (!s->cond.type().is_vector()) condition(s->cond, true);
+    if (const Binary* b = e.as<Binary>();
+        b && b->type == kIndex && (b->op == BinaryOp::Min || b->op == BinaryOp::Max))
+      choice(*b);
+    for_each_child(e, [&](const Expr& c) { expr(c); });
+  }
+
+  /// min(16, n - v*16) is 16 where 16 <= n - v*16: the side that does not move with the loop wins.
+  void choice(const Binary& b) {
+    const bool a_moves = depends(b.a), b_moves = depends(b.b);
+    if (a_moves == b_moves) return;
+    const Expr &still = a_moves ? b.b : b.a, &moving = a_moves ? b.a : b.b;
+    const Expr above = b.op == BinaryOp::Min ? moving - still : still - moving;
+    solve(Expr::of(b), above, still);
+  }
+
+  void condition(const Expr& e, bool wanted) {
+    if (const Unary* u = e.as<Unary>(); u && u->op == UnaryOp::Not) return condition(u->a, !wanted);
+    const Binary* b = e.as<Binary>();
+    if (!b) return;
+    if (b->op == (wanted ? BinaryOp::And : BinaryOp::Or)) {
+      condition(b->a, wanted);
+      condition(b->b, wanted);
+      return;
+    }
+    if (b->a.type() != kIndex || !depends(e)) return;
+    switch (b->op) {
+      case BinaryOp::Lt:
+        return wanted ? solve(e, b->b - b->a - 1, bool_imm(true))
+                      : solve(e, b->a - b->b, bool_imm(false));
+      case BinaryOp::Le:
+        return wanted ? solve(e, b->b - b->a, bool_imm(true))
+                      : solve(e, b->a - b->b - 1, bool_imm(false));
+      case BinaryOp::Eq:
+      case BinaryOp::Ne: {
+        const Expr different = bool_imm(b->op == BinaryOp::Ne);
+        const Expr d = expanded(b->a - b->b);
+        if (facts_.here().can_prove(d >= 0)) return solve(e, d - 1, different);
+        if (facts_.here().can_prove(d <= 0)) return solve(e, -1 - d, different);
+        return;
+      }
+      default: return;
+    }
+  }
+
+  bool depends(const Expr& e) const { return uses(expanded(e), loop_.var); }
+  Expr expanded(const Expr& e) const { return substitute(e, lets_); }
+
+  /// Where a*v + rest >= 0 holds for all values of what is bound inside, `e` has the value `is`.
+  void solve(const Expr& e, const Expr& nonnegative, const Expr& is) {
+    const arith::Context& here = facts_.here();
+    const auto form = arith::affine_of(here.simplify(expanded(nonnegative)));
+    if (!form || has_load(nonnegative)) return reject(e);
+    arith::Affine rest = *form;
+    const int64_t a = rest.coefficient(loop_.var);
+    std::erase_if(rest.terms, [&](const auto& t) { return t.expr == loop_.var; });
+    if (a == 0) return reject(e);
+    // `j <= i` under `for j in 0..n` holds for no i but the last ones: leave it to j.
+    for (const Var& v : vars_of(to_expr(rest)))
+      if (unbounded_.contains(v)) return reject(e);
+    const Expr least = here.eliminate(to_expr(rest), inner_).lo;
+    if (!least || !is_outside(least)) return reject(e);
+    const auto same = [&](const Solution& s) { return s.condition == e && !equal(s.is, is); };
+    if (std::ranges::any_of(solutions_, same)) return reject(e);
+    if (a > 0)
+      solutions_.push_back({.condition = e, .is = is, .begin = ceil_div(-least, Expr(a))});
+    else
+      solutions_.push_back({.condition = e, .is = is, .end = least / Expr(-a) + 1});
+  }
+
+  /// One use of a condition that cannot be solved keeps it everywhere: nodes may be shared.
+  void reject(const Expr& e) { unsolved_.insert(e); }
+
+  bool is_outside(const Expr& e) const {
+    const auto vars = vars_of(e);
+    return !vars.contains(loop_.var) &&
+           std::ranges::none_of(inner_, [&](const Var& v) { return vars.contains(v); });
+  }
+
+  const For& loop_;
+  Facts facts_;
+  std::vector<Var> inner_;  // bound between the loop and here
+  VarMap lets_;
+  std::unordered_set<Var> unbounded_;  // loops inside without a constant extent
+  std::vector<Solution> solutions_;
+  std::unordered_set<Expr> unsolved_;
+  Steady steady_;
+};
+
+/// `s` with the known conditions put in, and what follows from them.
+Stmt with_known(const Stmt& s, const std::unordered_map<Expr, Expr>& known) {
+  return rewrite(
+      s,
+      [&](const Binary& b, auto& self) -> Expr {
+        const auto found = known.find(Expr::of(b));
+        if (found != known.end()) return self(found->second);
+        const Expr x = self(b.a), y = self(b.b);
+        return x == b.a && y == b.b ? Expr::of(b) : binary(b.op, x, y);
+      },
+      [](const Unary& u, auto& self) -> Expr {
+        const Expr x = self(u.a);
+        return x == u.a ? Expr::of(u) : unary(u.op, x);
+      },
+      [](const Guard& g, auto& self) -> Expr {
+        const Expr cond = self(g.cond);
+        return is_true(cond)    ? self(g.yes)
+               : is_false(cond) ? self(g.no)
+                                : self.children(g);
+      },
+      [](const Select& g, auto& self) -> Expr {
+        const Expr cond = self(g.cond);
+        return is_true(cond)    ? self(g.yes)
+               : is_false(cond) ? self(g.no)
+                                : self.children(g);
+      },
+      [](const If& branch, auto& self) -> Stmt {
+        const Expr cond = self(branch.cond);
+        if (is_true(cond)) return self(branch.yes);
+        if (is_false(cond)) return branch.no ? self(branch.no) : nothing();
+        return self.children(branch);
+      });
+}
+
+int64_t size_of(const Stmt& s) {
+  int64_t n = s.as<Seq>() ? 0 : 1;
+  for_each_child(s, [](const Expr&) {}, [&](const Stmt& c) { n += size_of(c); });
+  return n;
+}
+
+class Partitioner {
+ public:
+  Partitioner(const LoopFunc& func, int64_t limit)
+      : facts_(func), left_(limit - size_of(func.body)) {}
+
+  Stmt run(const Stmt& s) {
+    return rewrite(
+        s, [&](const For& loop, auto&) -> Stmt { return partition(loop); },
+        [&](const Let& let, auto& self) -> Stmt {
+          return facts_.inside(let, [&] { return self.children(let); });
+        },
+        [&](const If& s, auto& self) -> Stmt {
+          return with(s, [&](If& out) {
+            out.yes = facts_.where(s.cond, [&] { return self(s.yes); });
+            if (s.no) out.no = facts_.where(logical_not(s.cond), [&] { return self(s.no); });
+          });
+        });
+  }
+
+ private:
+  Stmt descend(const For& loop) {
+    if (is_const(loop.extent, 1) && loop.loop == ForKind::Serial)
+      return run(substitute(loop.body, loop.var, loop.min));
+    return facts_.inside(loop, [&] {
+      return with(loop, [&](For& out) { out.body = run(loop.body); });
+    });
+  }
+
+  Stmt partition(const For& loop) {
+    if (loop.loop != ForKind::Serial && loop.loop != ForKind::Parallel) return descend(loop);
+    const Steady steady = Finder(loop, facts_.here()).result();
+    const int64_t copies = loop.loop == ForKind::Parallel
+                               ? 1
+                               : !steady.begins.empty() + !steady.ends.empty();
+    const int64_t growth = copies * size_of(loop.body);
+    if (steady.known.empty() || growth > left_) return descend(loop);
+
+    const Expr first = loop.min, last = loop.min + loop.extent;
+    Expr begin = first, end = last;
+    for (const Expr& b : steady.begins) begin = max(begin, b);
+    for (const Expr& e : steady.ends) end = min(end, e);
+    begin = simplified(min(begin, last));
+    end = simplified(max(end, begin));
+    if (!pays(loop, begin, end)) return descend(loop);
+    left_ -= growth;
+
+    const Stmt clean = with_known(loop.body, steady.known);
+    if (loop.loop == ForKind::Parallel) return choose(loop, begin, end, clean);
+    std::vector<Stmt> parts;
+    const auto part = [&](const Expr& from, const Expr& to, const Stmt& body) {
+      const Expr extent = simplified(to - from);
+      if (const auto n = const_int(extent); n && *n <= 0) return;
+      const Stmt piece = with(loop, [&](For& out) {
+        out.min = from;
+        out.extent = extent;
+        out.body = body;
+      });
+      parts.push_back(descend(*piece.as<For>()));
+    };
+    if (!steady.begins.empty()) part(first, begin, loop.body);
+    part(begin, end, clean);
+    if (!steady.ends.empty()) part(end, last, loop.body);
+    return seq(std::move(parts), loop.span);
+  }
+
+  /// One parallel loop stays one: its iterations choose.
+  Stmt choose(const For& loop, const Expr& begin, const Expr& end, const Stmt& clean) {
+    return facts_.inside(loop, [&] {
+      const Expr inside =
+          simplified(logical_and(begin <= loop.var, loop.var < end));
+      const Stmt yes = facts_.where(inside, [&] { return run(clean); });
+      if (is_true(inside)) return with(loop, [&](For& out) { out.body = yes; });
+      const Stmt no = facts_.where(logical_not(inside), [&] { return run(loop.body); });
+      return with(loop, [&](For& out) { out.body = make_stmt<If>(loop.span, inside, yes, no); });
+    });
+  }
+
+  /// Worth it when at least half of the iterations lose their tests, as far as that is known.
+  bool pays(const For& loop, const Expr& begin, const Expr& end) const {
+    const auto all = const_int(loop.extent), steady = const_int(simplified(end - begin));
+    if (steady && *steady <= 0) return false;
+    return !all || !steady || 2 * *steady >= *all;
+  }
+
+  Expr simplified(const Expr& e) const { return facts_.here().simplify(e); }
+
+  Facts facts_;
+  int64_t left_;  // statements that may still be added
+};
+
+}  // namespace
+
+/// Splits loops so that conditions on their variables hold for all of the middle part, which then
+/// carries no test; the borders keep theirs. A parallel loop stays one loop whose iterations choose.
+///   before   for i in 0..n { y[i] = guard(0 <= i - 1 && i + 1 < n, x[i - 1] + x[i + 1], 0.0) }
+///   after    for i in 0..1 { …guarded… }
+///            for i in 1..n - 1 { y[i] = x[i - 1] + x[i + 1] }
+///            for i in n - 1..n { …guarded… }
+/// Serves the tails of split loops, borders of convolutions and the first step of reductions.
+/// Needs:  no blocks.
+/// Leaves: the same statements in the same order of iterations; loops of one iteration disappear.
+LoopFunc partition(const LoopFunc& func, PassContext& context) {
+  require_no_blocks(func, "partition");
+  return func.with_body(Partitioner(func, context.limits.max_partitioned).run(func.body));
+}
+
+}  // namespace tilewright::lower

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/accesses.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "arith/region.h"
+#include "ir/build.h"
+#include "support/str.h"
+
+namespace tilewright::schedule {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// Walks down to blocks and plain statements, keeping the loops and conditions on the way.
+class Collector {
+ public:
+  std::vector<Access> out;
+
+  void stmt(const Stmt& s) {
+    if (!s) return;
+    if (const auto* loop = s.as<ir::For>()) {
+      exprs(loop->min);
+      exprs(loop->extent);
+      loops_.push_back(loop);
+      stmt(loop->body);
+      loops_.pop_back();
+    } else if (const auto* block = s.as<ir::Block>()) {
+      add_block(*block);
+    } else if (const auto* choice = s.as<ir::If>()) {
+      exprs(choice->cond);
+      const bool pure = !has_load(choice->cond);
+      under(pure ? choice->cond : Expr(), choice->yes);
+      under(pure ? ir::logical_not(choice->cond) : Expr(), choice->no);
+    } else if (const auto* alloc = s.as<ir::Alloc>()) {
+      private_.insert(alloc->buffer);
+      stmt(alloc->body);
+    } else {
+      plain(s);
+      ir::for_each_child(
+          s, [&](const Expr& e) { exprs(e); }, [&](const Stmt& child) { stmt(child); });
+    }
+  }
+
+ private:
+  std::vector<const ir::For*> loops_;
+  std::unordered_set<ir::Buffer> private_;
+  Expr condition_;
+
+  void under(const Expr& condition, const Stmt& s) {
+    const Expr outside = condition_;
+    condition_ = ir::both(condition_, condition);
+    stmt(s);
+    condition_ = outside;
+  }
+
+  void add(ir::Region region, bool write, const ir::Block* block, bool reduction,
+           const Expr& condition) {
+    const bool is_private = private_.contains(region.buffer);
+    out.push_back({.region = std::move(region),
+                   .write = write,
+                   .reduction = reduction,
+                   .block = block,
+                   .loops = loops_,
+                   .condition = condition,
+                   .is_private = is_private});
+  }
+
+  void add_block(const ir::Block& block) {
+    ir::VarMap bindings;
+    bool reduces = false;
+    for (const ir::BlockIter& it : block.iters) {
+      bindings[it.var] = it.binding;
+      reduces = reduces || it.kind == ir::IterKind::Reduction;
+    }
+    Expr condition = condition_;
+    if (block.predicate && !has_load(block.predicate))
+      condition = ir::both(condition, ir::substitute(block.predicate, bindings));
+    for (const ir::Region& r : block.reads)
+      add(ir::substitute(r, bindings), false, &block, false, condition);
+    for (const ir::Region& r : block.writes)
+      add(ir::substitute(r, bindings), true, &block, reduces && !block.opaque, condition);
+  }
+
+  static ir::Region point(const ir::Buffer& buffer, const std::vector<Expr>& indices) {
+    ir::Region region{.buffer = buffer, .ranges = {}, .rank = {}};
+    for (size_t d = 0; d < indices.size(); ++d) {
+      // A vector or loaded index may be anywhere in its dimension.
+      if (indices[d].type().is_vector() || has_load(indices[d]))
+        region.ranges.push_back({0, buffer->shape[d]});
+      else
+        region.ranges.push_back({indices[d], 1});
+    }
+    return region;
+  }
+
+  void exprs(const Expr& e) {
+    ir::walk(e, [&](const ir::Load& l) {
+      add(point(l.buffer, l.indices), false, nullptr, false, condition_);
+    });
+  }
+
+  void plain(const Stmt& s) {
+    if (const auto* store = s.as<ir::Store>())
+      add(point(store->buffer, store->indices), true, nullptr, false, condition_);
+    if (const auto* update = s.as<ir::Update>())
+      for (const ir::Target& t : update->targets)
+        add(point(t.buffer, t.indices), true, nullptr, false, condition_);
+    if (const auto* atomic = s.as<ir::Atomic>()) {
+      add(point(atomic->buffer, atomic->indices), true, nullptr, false, condition_);
+      if (atomic->old) add(point(atomic->old, {}), true, nullptr, false, condition_);
+    }
+    if (const auto* call = s.as<ir::InstrCall>())
+      for (size_t i = 0; i < call->operands.size(); ++i) {
+        const ir::Access access = call->instr->operands[i].access;
+        if (access != ir::Access::Out) add(call->operands[i], false, nullptr, false, condition_);
+        if (access != ir::Access::In) add(call->operands[i], true, nullptr, false, condition_);
+      }
+  }
+};
+
+/// What two instances of one block must differ in to be independent: its spatial bindings.
+std::vector<Expr> spatial_bindings(const ir::Block& block) {
+  std::vector<Expr> out;
+  for (const ir::BlockIter& it : block.iters)
+    if (it.kind == ir::IterKind::Spatial) out.push_back(it.binding);
+  return out;
+}
+
+bool differ(const std::vector<Expr>& a, const std::vector<Expr>& b, const arith::Context& context) {
+  for (size_t i = 0; i < a.size(); ++i)
+    if (context.can_prove(a[i] < b[i]) || context.can_prove(b[i] < a[i])) return true;
+  return false;
+}
+
+std::vector<Expr> substituted(const std::vector<Expr>& all, const ir::VarMap& map) {
+  std::vector<Expr> out;
+  for (const Expr& e : all) out.push_back(ir::substitute(e, map));
+  return out;
+}
+
+/// Can `a` and `b` never meet when `mine` and `theirs` (one loop's variable, for each) differ?
+bool never_meet(const Access& a, const Access& b, const ir::VarMap& other,
+                const arith::Context& context) {
+  if (a.block && a.block == b.block && !a.block->opaque) {
+    const std::vector<Expr> mine = spatial_bindings(*a.block);
+    if (differ(mine, substituted(mine, other), context)) return true;
+  }
+  return arith::disjoint(a.region, ir::substitute(b.region, other), context);
+}
+
+}  // namespace
+
+std::vector<Access> accesses_of(const Stmt& root) {
+  Collector collector;
+  collector.stmt(root);
+  return std::move(collector.out);
+}
+
+std::string Conflict::text() const {
+  const auto part = [](const Access& a) {
+    const std::string who = a.block ? str("block `", a.block->name, "`") : "a statement";
+    return str(a.write ? "written by " : "read by ", who);
+  };
+  return str("`", first.region.buffer->name, "` is ", part(first), " and ", part(second));
+}
+
+std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
+                                       const Program& program) {
+  const std::vector<Access> all = accesses_of(ir::Stmt::of(root));
+  Path outside = program.path_to(root);
+  outside.pop_back();
+  arith::Context base = program.context_at(outside);
+
+  // One iteration keeps the names; the other gets new variables for all that `root` binds.
+  ir::VarMap other;
+  std::unordered_set<const ir::For*> bound;
+  const auto bind_loops = [&](const Access& a) {
+    for (const ir::For* l : a.loops) {
+      if (!bound.insert(l).second) continue;
+      const ir::Var fresh(l->var.name() + "'");
+      base.bind(l->var, l->min, l->extent);
+      base.bind(fresh, ir::substitute(l->min, other), ir::substitute(l->extent, other));
+      other[l->var] = fresh;
+    }
+  };
+  for (const Access& a : all) bind_loops(a);
+
+  std::vector<Conflict> out;
+  const ir::Var mine = loop.var;
+  const Expr theirs = ir::substitute(Expr(mine), other);
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t j = i; j < all.size(); ++j) {
+      const Access& a = all[i];
+      const Access& b = all[j];
+      if (a.region.buffer != b.region.buffer || !(a.write || b.write)) continue;
+      if (a.is_private || b.is_private) continue;
+      bool proved = true;
+      for (const Expr& order : {mine < theirs, theirs < mine}) {
+        arith::Context context = base;
+        context.assume(order);
+        if (a.condition) context.assume(a.condition);
+        if (b.condition) context.assume(ir::substitute(b.condition, other));
+        proved = proved && never_meet(a, b, other, context);
+      }
+      if (!proved) out.push_back({a, b});
+    }
+  }
+  return out;
+}
+
+}  // namespace tilewright::schedule

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks with the loops that are theirs alone, and moving them about.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "arith/region.h"
+#include "schedule/accesses.h"
+#include "schedule/program.h"
+
+namespace tilewright::schedule {
+
+/// The outermost loop that holds nothing but this block, or the block itself.
+ir::Stmt nest_of(const Program& program, const ir::Block& block);
+
+/// Takes a statement out; loops, allocations and sequences left with nothing in them go too.
+void remove(Program& program, const ir::Stmt& stmt);
+
+/// Puts a statement before or after another one.
+void insert_before(Program& program, const ir::Stmt& place, const ir::Stmt& what);
+void insert_after(Program& program, const ir::Stmt& place, const ir::Stmt& what);
+
+/// Does `a` stand before `b` in program order, neither inside the other?
+bool stands_before(const Program& program, const ir::Stmt& a, const ir::Stmt& b);
+bool contains(const ir::Stmt& outer, const ir::Stmt& inner);
+
+/// The iterators of a block by the dimension of its result: writes[0] is one element whose index in
+/// dimension d is iterator d. An Error that names the block when it is not so.
+struct ResultIndex {
+  std::vector<int> iter_of_dim;  // index into block.iters
+};
+ResultIndex require_plain_result(const ir::Block& block, std::string_view step);
+
+/// What one nest of new loops over a region needs: block iterators bound to min + loop, predicate
+/// where the prover cannot show that the iterator stays in its domain.
+struct Placement {
+  std::vector<ir::Range> domain;  // per iterator of the block; the extent may exceed what is needed
+};
+/// The block in new serial loops over the placement's ranges; `keep` is a further predicate.
+ir::Stmt place_block(const ir::Block& block, const Placement& placement, const ir::Expr& keep,
+                     const arith::Context& context);
+
+/// The region of `buffer` that accesses below `root` touch, free of everything `root`'s body binds.
+/// Null ranges when there is none.
+ir::Region touched(const ir::Stmt& root, const ir::Buffer& buffer, bool writes,
+                   const arith::Context& at_root);
+
+/// The range that each iterator's binding takes over the loops of `nest` (the block's own loops), in
+/// terms of the loops outside of it.
+std::vector<ir::Range> iterated(const Program& program, const ir::Block& block,
+                                const ir::Stmt& nest);
+
+/// Moves the allocation of `buffer` so that it encloses just the body of `loop`. All uses must be
+/// inside.
+void sink_allocation(Program& program, const ir::Buffer& buffer, const ir::Var& loop);
+
+/// Where `buffer` is allocated; null for parameters.
+const ir::Alloc* allocation_of(const Program& program, const ir::Buffer& buffer);
+
+}  // namespace tilewright::schedule

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// cache_read, cache_write: a copy of a buffer in another scope.
+#include <algorithm>
+
+#include "ir/build.h"
+#include "schedule/nests.h"
+#include "schedule/steps.h"
+#include "support/str.h"
+
+namespace tilewright::schedule {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+[[noreturn]] void refuse(const char* code, std::string_view step, const ir::Block& block,
+                         const std::string& note, const std::string& help) {
+  throw Error({.code = code,
+               .message = str("cannot ", step, " for block `", block.name, "`"),
+               .notes = {note},
+               .help = help});
+}
+
+ir::Buffer find_buffer(const std::vector<ir::Region>& regions, const std::string& name,
+                       std::string_view step, const ir::Block& block) {
+  ir::Buffer found;
+  std::string known;
+  for (const ir::Region& r : regions) {
+    known += (known.empty() ? "`" : ", `") + r.buffer->name + "`";
+    if (r.buffer->name == name) found = r.buffer;
+  }
+  if (!found)
+    refuse("schedule.cache.buffer", step, block,
+           str("it does not touch a buffer `", name, "`; its buffers are ", known),
+           "name one of these");
+  return found;
+}
+
+/// for … { block copy(v…) { to[v…] = from[v…] } } over `region`.
+Stmt copy_nest(const std::string& block_name, const ir::Region& region, const ir::Buffer& from,
+               const ir::Buffer& to, const arith::Context& context) {
+  std::vector<ir::BlockIter> iters;
+  std::vector<Expr> index;
+  Placement placement;
+  std::vector<ir::Range> points;
+  for (size_t d = 0; d < region.ranges.size(); ++d) {
+    const ir::Var v(str("v", d));
+    iters.push_back({v, ir::IterKind::Spatial, from->shape[d], v});
+    index.push_back(v);
+    points.push_back({v, 1});
+    placement.domain.push_back(region.ranges[d]);
+  }
+  const Stmt block = ir::make_stmt<ir::Block>(
+      Span{}, block_name, iters, nullptr, std::vector<ir::Region>{{from, points, {}}},
+      std::vector<ir::Region>{{to, points, {}}}, nullptr,
+      ir::make_stmt<ir::Store>({}, to, index, ir::load(from, index)));
+  return place_block(*block.as<ir::Block>(), placement, nullptr, context);
+}
+
+ir::Buffer cache_of(const ir::Buffer& buffer, const ir::Scope& scope) {
+  std::string suffix = print(scope);
+  std::replace(suffix.begin(), suffix.end(), '.', '_');
+  return ir::make_buffer(str(buffer->name, "_", suffix), buffer->elem, buffer->shape, scope);
+}
+
+/// The nest with the loops of the program that hold only this block: what a copy must enclose.
+arith::Context outside_of(const Program& program, const Stmt& nest) {
+  Path path = program.path_to(nest);
+  path.pop_back();
+  return program.context_at(path);
+}
+
+}  // namespace
+
+/// for i { C[i] = f(A[i]) }
+///   ->  for i { A_shared[i] = A[i] }   for i { C[i] = f(A_shared[i]) }
+Results CacheRead::apply(Program& program) const {
+  const ir::Block& b = program.block(block);
+  const ir::Buffer from = find_buffer(b.reads, buffer, name, b);
+  const Stmt nest = nest_of(program, b);
+  for (const Access& a : accesses_of(nest))
+    if (a.write && a.region.buffer == from)
+      refuse("schedule.cache_read.written", name, b,
+             str("`", from->name, "` is written inside the block's own loops"),
+             "a copy made before them would be out of date");
+  const arith::Context context = outside_of(program, nest);
+  const ir::Region region = touched(nest, from, false, context);
+  const ir::Buffer cache = cache_of(from, scope);
+  const std::string copy_name = program.fresh_block_name(cache->name);
+  const Stmt copy = copy_nest(copy_name, region, from, cache, context);
+  const Stmt reader = ir::substitute_buffers(nest, {{from, cache}});
+  program.replace(nest, ir::make_stmt<ir::Alloc>({}, cache, ir::seq({copy, reader})));
+  return {BlockResult{copy_name}};
+}
+
+/// for i { C[i] = f(A[i]) }
+///   ->  for i { C_register[i] = f(A[i]) }   for i { C[i] = C_register[i] }
+Results CacheWrite::apply(Program& program) const {
+  const ir::Block& b = program.block(block);
+  const ir::Buffer to = find_buffer(b.writes, buffer, name, b);
+  const Stmt nest = nest_of(program, b);
+  for (const ir::Region& r : b.reads)
+    if (r.buffer == to)
+      refuse("schedule.cache_write.read", name, b,
+             str("the block reads `", to->name, "` besides writing it"),
+             "cache a result that the block only writes or reduces into");
+  const arith::Context context = outside_of(program, nest);
+  const ir::Region region = touched(nest, to, true, context);
+  const ir::Buffer cache = cache_of(to, scope);
+  const std::string copy_name = program.fresh_block_name(str(to->name, "_copy"));
+  const Stmt copy = copy_nest(copy_name, region, cache, to, context);
+  const Stmt writer = ir::substitute_buffers(nest, {{to, cache}});
+  program.replace(nest, ir::make_stmt<ir::Alloc>({}, cache, ir::seq({writer, copy})));
+  return {BlockResult{copy_name}};
+}
+
+Results SetScope::apply(Program& program) const {
+  const ir::Block& b = program.block(block);
+  const ir::Buffer old = find_buffer(b.writes, buffer, name, b);
+  if (param_of(program.func(), old))
+    refuse("schedule.set_scope.param", name, b,
+           str("`", old->name, "` is a parameter of the function"),
+           "parameters are global; cache_write makes a copy in another scope");
+  const ir::Buffer now = ir::make_buffer(old->name, old->elem, old->shape, scope, old->layout,
+                                         old->alignment, old->span);
+  program.set_body(ir::substitute_buffers(program.func().body, {{old, now}}));
+  return {};
+}
+
+}  // namespace tilewright::schedule

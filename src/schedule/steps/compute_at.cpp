@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ir/build.h"
+#include "schedule/nests.h"
+#include "schedule/steps.h"
+#include "support/str.h"
+
+namespace tilewright::schedule {
+namespace {
+
+using ir::Stmt;
+
+/// Why a producer cannot go into the loop; nothing moves before all of it is known to be legal.
+struct Refuse {
+  const ir::Block& block;
+  const ir::For& loop;
+  [[noreturn]] void operator()(const char* code, const std::string& note,
+                               const std::string& help) const {
+    throw Error({.code = code,
+                 .message = str("cannot compute block `", block.name, "` at `", loop.var.name(),
+                                "`"),
+                 .notes = {note},
+                 .help = help});
+  }
+};
+
+/// Every access to the producer's results outside of it is a read inside the loop, and nothing that
+/// the producer reads changes between its old place and the new one.
+void check_uses(const Program& program, const ir::Block& block, const Stmt& nest,
+                const ir::For& loop, const Refuse& refuse) {
+  for (const ir::Region& w : block.writes)
+    if (param_of(program.func(), w.buffer))
+      refuse("schedule.compute_at.output", str("`", w.buffer->name, "` is a result of the function"),
+             "use cache_write first, and move the block that fills the cache");
+  const auto in = [](const std::vector<ir::Region>& regions, const ir::Buffer& b) {
+    return std::any_of(regions.begin(), regions.end(),
+                       [&](const ir::Region& r) { return r.buffer == b; });
+  };
+  std::vector<const ir::Block*> chain;
+  for (const Access& a : accesses_of(program.func().body)) {
+    if (a.block == &block) continue;
+    const Stmt where = a.block ? Stmt::of(*a.block) : Stmt();
+    const std::string who = a.block ? str("block `", a.block->name, "`") : "a plain statement";
+    if (in(block.writes, a.region.buffer)) {
+      if (a.write)
+        refuse("schedule.compute_at.writer",
+               str("`", a.region.buffer->name, "` is written by ", who, " too"),
+               "move a block that alone writes its result");
+      const bool inside = where ? contains(Stmt::of(loop), where)
+                                : std::count(a.loops.begin(), a.loops.end(), &loop) > 0;
+      if (!inside)
+        refuse("schedule.compute_at.consumer",
+               str(who, " reads `", a.region.buffer->name, "` outside of `", loop.var.name(), "`"),
+               "choose a loop around all consumers");
+    }
+    if (a.write && in(block.reads, a.region.buffer)) {
+      if (!where || !stands_before(program, where, nest))
+        refuse("schedule.compute_at.input",
+               str("`", a.region.buffer->name, "`, which it reads, is written by ", who,
+                   " that does not stand before it"),
+               "move a block whose inputs are complete before it");
+    }
+  }
+}
+
+}  // namespace
+
+Results ComputeAt::apply(Program& program) const {
+  const ir::Block& p = program.block(block);
+  const ir::For& at = program.loop(loop);
+  const Refuse refuse{p, at};
+  const ResultIndex result = require_plain_result(p, name);
+  const Stmt nest = nest_of(program, p);
+  if (contains(nest, Stmt::of(at)))
+    refuse("schedule.compute_at.own", "the loop is one of the block's own loops",
+           "choose a loop of a consumer");
+  if (!stands_before(program, nest, Stmt::of(at)))
+    refuse("schedule.compute_at.order", "the block does not stand before the loop",
+           "compute_at moves a producer down into a consumer; reverse_compute_at moves a consumer "
+           "up into a producer");
+  check_uses(program, p, nest, at, refuse);
+
+  // The region its consumers need of the results, over all that the loop's body binds.
+  const arith::Context context = program.context_at(program.path_to(at));
+  ir::Region needed = touched(at.body, p.writes[0].buffer, false, context);
+  for (size_t i = 1; i < p.writes.size(); ++i) {
+    ir::Region more = touched(at.body, p.writes[i].buffer, false, context);
+    if (more.ranges.size() != needed.ranges.size()) continue;  // that result is read by nobody
+    more.buffer = needed.buffer;
+    needed = arith::unite(needed, more, context);
+  }
+  Placement placement;
+  for (const ir::BlockIter& it : p.iters) placement.domain.push_back({0, it.extent});
+  for (size_t d = 0; d < result.iter_of_dim.size(); ++d)
+    placement.domain[result.iter_of_dim[d]] = needed.ranges[d];
+  const Stmt moved = place_block(p, placement, nullptr, context);
+
+  const ir::Var var = at.var;
+  const std::vector<ir::Region> results = p.writes;
+  program.replace(at, ir::with(at, [&](ir::For& f) { f.body = ir::seq({moved, f.body}); }));
+  remove(program, nest);
+  for (const ir::Region& w : results) sink_allocation(program, w.buffer, var);
+  return {};
+}
+
+}  // namespace tilewright::schedule

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/build.h"
+#include "schedule/nests.h"
+#include "schedule/steps.h"
+#include "support/str.h"
+
+namespace tilewright::schedule {
+
+/// for y { for k { block C (init C[y] = 0) C[y] += A[y, k] } }      at k
+///   ->  for y { block C_init C[y] = 0   for k { block C C[y] += A[y, k] } }
+Results DecomposeReduction::apply(Program& program) const {
+  const ir::Block& b = program.block(block);
+  const ir::For& at = program.loop(loop);
+  const auto refuse = [&](const char* code, const std::string& note, const std::string& help) {
+    throw Error({.code = code,
+                 .message = str("cannot split the init of block `", b.name, "` off before `",
+                                at.var.name(), "`"),
+                 .notes = {note},
+                 .help = help});
+  };
+  if (!b.init)
+    refuse("schedule.decompose.init", "the block has no init",
+           "name a reduction that was not decomposed before");
+  const Path path = program.path_to(b);
+  const auto place = std::find(path.begin(), path.end(), ir::Stmt::of(at));
+  if (place == path.end())
+    refuse("schedule.decompose.loop", "the loop does not stand around the block",
+           "name one of the block's own loops");
+
+  // A loop serves spatial iterators or reduction iterators, never both, and all that serve
+  // reductions are inside `at`: else the init would run again in the middle of a reduction.
+  const auto serves = [&](const ir::For& l, bool reduction) {
+    return std::any_of(b.iters.begin(), b.iters.end(), [&](const ir::BlockIter& it) {
+      return (it.kind != ir::IterKind::Spatial) == reduction && uses(it.binding, l.var);
+    });
+  };
+  std::vector<const ir::For*> inner;
+  ir::VarMap first;  // reduction loops at their first iteration
+  for (auto s = path.begin(); s != path.end(); ++s) {
+    const auto* l = s->as<ir::For>();
+    if (!l) continue;
+    if (s < place) {
+      if (serves(*l, true))
+        refuse("schedule.decompose.outer",
+               str("`", l->var.name(), "` outside of it is a loop of the same reduction"),
+               str("decompose at `", l->var.name(), "` or outside of it"));
+      continue;
+    }
+    if (serves(*l, true) && serves(*l, false))
+      refuse("schedule.decompose.mixed",
+             str("`", l->var.name(), "` serves a spatial and a reduction iterator at once"),
+             "do not fuse spatial loops with reduction loops");
+    if (serves(*l, false))
+      inner.push_back(l);
+    else
+      first[l->var] = l->min;
+  }
+
+  ir::VarMap fresh;
+  std::vector<ir::Var> vars;
+  for (const ir::For* l : inner) {
+    vars.emplace_back(str(l->var.name(), "_init"));
+    fresh[l->var] = vars.back();
+  }
+  const auto at_start = [&](const ir::Expr& e) {
+    return ir::substitute(ir::substitute(e, first), fresh);
+  };
+  const std::string init_name = program.fresh_block_name(b.name + "_init");
+  ir::VarMap iters;
+  std::vector<ir::BlockIter> spatial;
+  ir::VarMap starts;
+  for (const ir::BlockIter& it : b.iters) {
+    if (it.kind != ir::IterKind::Spatial) {
+      starts[it.var] = 0;
+      continue;
+    }
+    const ir::Var var(it.var.name());
+    iters[it.var] = var;
+    spatial.push_back({var, it.kind, it.extent, at_start(it.binding)});
+  }
+  const auto own = [&](const ir::Expr& e) {
+    return ir::substitute(ir::substitute(e, starts), iters);
+  };
+  ir::Expr predicate = b.predicate ? at_start(own(b.predicate)) : ir::Expr();
+  std::vector<ir::Region> writes;
+  for (const ir::Region& w : b.writes)
+    writes.push_back(ir::substitute(ir::substitute(w, starts), iters));
+  ir::Stmt nest = ir::make_stmt<ir::Block>(
+      b.span, init_name, spatial, predicate, std::vector<ir::Region>{}, writes, nullptr,
+      ir::substitute(ir::substitute(b.init, starts), iters));
+  for (size_t i = inner.size(); i-- > 0;)
+    nest = ir::make_stmt<ir::For>(inner[i]->span, vars[i], at_start(inner[i]->min),
+                                  at_start(inner[i]->extent), nest);
+
+  const ir::Var var = at.var;
+  program.replace(b, ir::with(b, [](ir::Block& rest) { rest.init = nullptr; }));
+  insert_before(program, ir::Stmt::of(*find_loop(program.func().body, var)), nest);
+  return {BlockResult{init_name}};
+}
+
+}  // namespace tilewright::schedule

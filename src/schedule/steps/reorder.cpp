@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ir/build.h"
+#include "schedule/loop_checks.h"
+#include "schedule/steps.h"
+#include "support/str.h"
+
+namespace tilewright::schedule {
+namespace {
+
+using Chain = std::vector<const ir::For*>;
+
+/// The chain with the named loops in their new order, each in a place where a named loop stood.
+Chain reordered(const Chain& chain, const Chain& named) {
+  Chain out = chain;
+  size_t next = 0;
+  for (const ir::For*& place : out)
+    if (std::find(named.begin(), named.end(), place) != named.end()) place = named[next++];
+  return out;
+}
+
+void check_ranges(const Chain& now) {
+  for (size_t i = 0; i < now.size(); ++i) {
+    for (size_t j = i + 1; j < now.size(); ++j) {
+      if (!uses(now[i]->extent, now[j]->var) && !uses(now[i]->min, now[j]->var)) continue;
+      throw Error({.code = "schedule.reorder.range",
+                   .message = str("cannot put `", now[i]->var.name(), "` outside of `",
+                                  now[j]->var.name(), "`"),
+                   .notes = {str("the range of `", now[i]->var.name(), "` depends on `",
+                                 now[j]->var.name(), "`")},
+                   .help = "keep the loop inside of the one its range depends on"});
+    }
+  }
+}
+
+/// A pair of accesses that two loops may carry must find these loops in the old order: the sign of
+/// its distance is decided by the outermost of them.
+void check_dependences(const Program& program, const Chain& before, const Chain& now) {
+  // Only the loops between the first and the last that move matter.
+  std::vector<std::vector<Conflict>> carried;
+  for (const ir::For* l : before) carried.push_back(conflicts_across(*l, *before[0], program));
+  const auto place = [&](const ir::For* l) {
+    return std::find(now.begin(), now.end(), l) - now.begin();
+  };
+  const auto same = [](const Access& a, const Access& b) {
+    return a.region.buffer == b.region.buffer && a.block == b.block && a.write == b.write;
+  };
+  for (size_t i = 0; i < before.size(); ++i) {
+    for (size_t j = i + 1; j < before.size(); ++j) {
+      if (place(before[i]) < place(before[j])) continue;
+      for (const Conflict& c : carried[i]) {
+        if (c.first.reduction && c.second.reduction && c.first.block == c.second.block) continue;
+        const bool both = std::any_of(carried[j].begin(), carried[j].end(), [&](const Conflict& d) {
+          return same(c.first, d.first) && same(c.second, d.second);
+        });
+        if (!both) continue;
+        throw Error({.code = "schedule.reorder.dependence",
+                     .message = str("cannot exchange `", before[i]->var.name(), "` and `",
+                                    before[j]->var.name(), "`"),
+                     .notes = {str(c.text(), " in different iterations of both loops")},
+                     .help = "keep the order of these two loops"});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Results Reorder::apply(Program& program) const {
+  Chain named;
+  for (const LoopRef& ref : loops) {
+    const ir::For* l = &program.loop(ref);
+    if (std::find(named.begin(), named.end(), l) != named.end())
+      throw Error({.code = "schedule.reorder.twice",
+                   .message = str("`", l->var.name(), "` is named twice"),
+                   .notes = {},
+                   .help = "name each loop once, in the new order"});
+    named.push_back(l);
+  }
+  if (named.size() < 2) return {};
+  const Chain chain = perfect_chain(program, named, name);
+  const Chain now = reordered(chain, named);
+  if (now == chain) return {};
+  for (size_t i = 0; i < chain.size(); ++i)
+    if (chain[i] != now[i]) require_serial(*chain[i], name);
+  check_ranges(now);
+  check_dependences(program, chain, now);
+
+  ir::Stmt body = chain.back()->body;
+  for (size_t i = now.size(); i-- > 0;)
+    body = ir::with(*now[i], [&](ir::For& f) { f.body = body; });
+  program.replace(*chain[0], body);
+  return {};
+}
+
+Results Tile::apply(Program& program) const {
+  if (loops.size() != factors.size())
+    throw Error({.code = "schedule.tile.factors",
+                 .message = str("tile names ", loops.size(), " loops and ", factors.size(),
+                                " factors"),
+                 .notes = {},
+                 .help = "give one factor for each loop"});
+  Results outer, inner;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const Results parts = Split{loops[i], {Number::open_one(), factors[i]}}.apply(program);
+    outer.push_back(parts[0]);
+    inner.push_back(parts[1]);
+  }
+  Results all = outer;
+  all.insert(all.end(), inner.begin(), inner.end());
+  Reorder order;
+  for (size_t i = 0; i < all.size(); ++i) {
+    order.loops.push_back({str("tile.", i)});
+    program.name(order.loops.back().name, all[i]);
+  }
+  order.apply(program);
+  return all;
+}
+
+}  // namespace tilewright::schedule

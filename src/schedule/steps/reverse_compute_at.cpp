@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ir/build.h"
+#include "schedule/nests.h"
+#include "schedule/steps.h"
+#include "support/str.h"
+
+namespace tilewright::schedule {
+namespace {
+
+using ir::Stmt;
+
+struct Refuse {
+  const ir::Block& block;
+  const ir::For& loop;
+  [[noreturn]] void operator()(const char* code, const std::string& note,
+                               const std::string& help) const {
+    throw Error({.code = code,
+                 .message = str("cannot compute block `", block.name, "` at the end of `",
+                                loop.var.name(), "`"),
+                 .notes = {note},
+                 .help = help});
+  }
+};
+
+/// The outermost loop of the nest around `loop` that the consumer does not share.
+const ir::For& own_root(const Program& program, const ir::For& loop, const Stmt& consumer) {
+  const Path path = program.path_to(loop);
+  const Path other = program.path_to(consumer);
+  for (size_t i = 0; i < path.size(); ++i)
+    if (const auto* l = path[i].as<ir::For>(); l && (i >= other.size() || path[i] != other[i]))
+      return *l;
+  return loop;
+}
+
+/// Each element of `buffer` is written in one iteration only of `loop` and of the loops around it up
+/// to `root`, so that it is complete when that iteration ends.
+void require_complete(const Program& program, const ir::Buffer& buffer, const ir::For& loop,
+                      const ir::For& root, const Refuse& refuse) {
+  const Path path = program.path_to(loop);
+  bool below_root = false;
+  for (const Stmt& s : path) {
+    const auto* l = s.as<ir::For>();
+    below_root = below_root || l == &root;
+    if (!l || !below_root) continue;
+    for (const Conflict& c : conflicts_across(*l, root, program)) {
+      if (c.first.region.buffer != buffer || !c.first.write || !c.second.write) continue;
+      refuse("schedule.reverse_compute_at.partial",
+             str("`", buffer->name, "` is not complete there: `", l->var.name(),
+                 "` goes on writing the same elements"),
+             "choose a loop that has all reduction loops inside");
+    }
+  }
+}
+
+}  // namespace
+
+Results ReverseComputeAt::apply(Program& program) const {
+  const ir::Block& c = program.block(block);
+  const ir::For& at = program.loop(loop);
+  const Refuse refuse{c, at};
+  const Stmt nest = nest_of(program, c);
+  if (c.opaque)
+    refuse("schedule.reverse_compute_at.opaque", "the block is opaque: only its regions are known",
+           "move a block whose iterators are known");
+  if (contains(nest, Stmt::of(at)))
+    refuse("schedule.reverse_compute_at.own", "the loop is one of the block's own loops",
+           "choose a loop of a producer");
+  if (!stands_before(program, Stmt::of(at), nest))
+    refuse("schedule.reverse_compute_at.order", "the block does not stand after the loop",
+           "reverse_compute_at moves a consumer up into a producer");
+  for (const ir::BlockIter& it : c.iters)
+    if (it.kind != ir::IterKind::Spatial)
+      refuse("schedule.reverse_compute_at.iterator",
+             str("its iterator `", it.var.name(), "` is not spatial"),
+             "move a block without reduction; compute_at moves the producer instead");
+
+  const ir::For& root = own_root(program, at, nest);
+  // Between the loop and the consumer nothing may touch what the consumer writes, nor write what it
+  // reads; inside the loop only its producers may.
+  std::vector<ir::Buffer> produced;
+  for (const Access& a : accesses_of(program.func().body)) {
+    if (a.block == &c) continue;
+    const Stmt where = a.block ? Stmt::of(*a.block) : Stmt();
+    const std::string who = a.block ? str("block `", a.block->name, "`") : "a plain statement";
+    const bool inside = where ? contains(Stmt::of(at), where)
+                              : std::count(a.loops.begin(), a.loops.end(), &at) > 0;
+    const bool earlier = where && stands_before(program, where, Stmt::of(root));
+    const bool later = where && stands_before(program, nest, where);
+    for (const ir::Region& w : c.writes)
+      if (w.buffer == a.region.buffer && !earlier && !later)
+        refuse("schedule.reverse_compute_at.result",
+               str(who, " touches `", w.buffer->name, "` before the block writes it"),
+               "move that statement first");
+    if (!a.write) continue;
+    for (const ir::Region& r : c.reads) {
+      if (r.buffer != a.region.buffer || earlier || later) continue;
+      if (!inside)
+        refuse("schedule.reverse_compute_at.producer",
+               str(who, " writes `", r.buffer->name, "` outside of `", at.var.name(), "`"),
+               "choose a loop around all producers");
+      if (!std::count(produced.begin(), produced.end(), r.buffer)) produced.push_back(r.buffer);
+    }
+  }
+  if (produced.empty())
+    refuse("schedule.reverse_compute_at.producer",
+           str("nothing inside `", at.var.name(), "` writes what it reads"),
+           "choose a loop of a block that produces one of its inputs");
+
+  const arith::Context context = program.context_at(program.path_to(at));
+  Placement placement;
+  std::vector<bool> placed(c.iters.size(), false);
+  for (const ir::BlockIter& it : c.iters) placement.domain.push_back({0, it.extent});
+  for (const ir::Buffer& buffer : produced) {
+    require_complete(program, buffer, at, root, refuse);
+    const ir::Region done = touched(at.body, buffer, true, context);
+    for (const ir::Region& r : c.reads) {
+      if (r.buffer != buffer) continue;
+      for (size_t d = 0; d < r.ranges.size(); ++d) {
+        const auto it = std::find_if(c.iters.begin(), c.iters.end(), [&](const ir::BlockIter& i) {
+          return i.var == r.ranges[d].min && ir::is_const(r.ranges[d].extent, 1);
+        });
+        const bool whole = context.can_prove(done.ranges[d].min <= 0) &&
+                           context.can_prove(buffer->shape[d] <=
+                                             done.ranges[d].min + done.ranges[d].extent);
+        if (whole) continue;  // every iteration holds all of this dimension
+        if (it == c.iters.end())
+          refuse("schedule.reverse_compute_at.index",
+                 str("dimension ", d, " of `", buffer->name,
+                     "` is not read at one of its iterators"),
+                 "move a block that reads its producer element by element");
+        const size_t i = it - c.iters.begin();
+        if (placed[i] && !(context.can_prove_equal(placement.domain[i].min, done.ranges[d].min) &&
+                           context.can_prove_equal(placement.domain[i].extent,
+                                                   done.ranges[d].extent)))
+          refuse("schedule.reverse_compute_at.index",
+                 str("its inputs are complete in different ranges of `", it->var.name(), "`"),
+                 "move a block whose producers are tiled alike");
+        placement.domain[i] = done.ranges[d];
+        placed[i] = true;
+      }
+    }
+  }
+  // An iterator that no produced region bounds would run in full in every iteration.
+  const Stmt moved = place_block(c, placement, nullptr, context);
+  for (const ir::For* l : program.loops_around(at)) {
+    if (!contains(Stmt::of(root), Stmt::of(*l))) continue;
+    if (!uses(moved, l->var) && !ir::is_const(l->extent, 1))
+      refuse("schedule.reverse_compute_at.repeat",
+             str("it would run again in every iteration of `", l->var.name(), "`"),
+             "choose a loop further out");
+  }
+  if (!uses(moved, at.var) && !ir::is_const(at.extent, 1))
+    refuse("schedule.reverse_compute_at.repeat",
+           str("it would run again in every iteration of `", at.var.name(), "`"),
+           "choose a loop further out");
+
+  const ir::Var var = at.var;
+  program.replace(at, ir::with(at, [&](ir::For& f) {
+                    // Allocations inside end with the loop's body; the consumer goes in with them.
+                    std::vector<const ir::Alloc*> allocs;
+                    Stmt inner = f.body;
+                    while (const auto* a = inner.as<ir::Alloc>()) allocs.push_back(a), inner = a->body;
+                    inner = ir::seq({inner, moved});
+                    for (size_t i = allocs.size(); i-- > 0;)
+                      inner = ir::with(*allocs[i], [&](ir::Alloc& n) { n.body = inner; });
+                    f.body = inner;
+                  }));
+  remove(program, nest);
+  // A producer's buffer that is now used nowhere else lives inside the loop.
+  for (const ir::Buffer& buffer : produced) {
+    if (param_of(program.func(), buffer)) continue;
+    bool outside = false;
+    const Stmt now = Stmt::of(*find_loop(program.func().body, var));
+    for (const Access& a : accesses_of(program.func().body))
+      if (a.region.buffer == buffer && !(a.block && contains(now, Stmt::of(*a.block))))
+        outside = true;
+    if (!outside) sink_allocation(program, buffer, var);
+  }
+  return {};
+}
+
+}  // namespace tilewright::schedule

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/llvm/convert.h"
+
+#include <cmath>
+
+#include "ir/scalar.h"
+#include "support/diagnostic.h"
+
+namespace tilewright::target::llvm {
+namespace {
+
+using ir::Elem;
+
+/// A float format of at most 16 bits.
+struct Format {
+  int mantissa;  // bits, without the hidden one
+  int bias;
+  uint32_t max_finite;     // bits of the greatest magnitude
+  uint32_t nan, overflow;  // bits of what stands for them; the sign is added to overflow
+  bool fnuz;               // 0x80 is NaN, and there is no -0
+};
+
+Format format_of(Elem e) {
+  switch (e) {
+    case Elem::F16: return {10, 15, 0x7bff, 0x7e00, 0x7c00, false};
+    case Elem::BF16: return {7, 127, 0x7f7f, 0x7fc0, 0x7f80, false};
+    case Elem::F8E5M2: return {2, 15, 0x7b, 0x7e, 0x7c, false};
+    case Elem::F8E4M3: return {3, 7, 0x7e, 0x7f, 0x7f, false};
+    case Elem::F8E5M2FNUZ: return {2, 16, 0x7f, 0x80, 0x80, true};
+    case Elem::F8E4M3FNUZ: return {3, 8, 0x7f, 0x80, 0x80, true};
+    default: throw InternalError("format_of: not a small float");
+  }
+}
+
+/// RISC-V without Zfh is the one target that cannot convert f16.
+bool converts_f16(const Lanes& b) { return !b.spec.isa.has(ir::Isa::Rvv); }
+
+ll::Value* as_float(Lanes& b, ll::Value* i32) {
+  return b.CreateBitCast(i32, b.like(i32, b.getFloatTy()));
+}
+ll::Value* as_int(Lanes& b, ll::Value* f32) {
+  return b.CreateBitCast(f32, b.like(f32, b.getInt32Ty()));
+}
+
+}  // namespace
+
+ll::Value* widen(Lanes& b, Elem from, ll::Value* bits) {
+  ll::Type* f32 = b.like(bits, b.getFloatTy());
+  ll::Type* i32 = b.like(bits, b.getInt32Ty());
+  if (from == Elem::BF16) return as_float(b, b.CreateShl(b.CreateZExt(bits, i32), 16));
+  if (from == Elem::F16 && converts_f16(b))
+    return b.CreateFPExt(b.CreateBitCast(bits, b.like(bits, b.getHalfTy())), f32);
+
+  const Format f = format_of(from);
+  const int width = ir::bits(from);
+  ll::Value* all = b.CreateZExt(bits, i32);
+  ll::Value* magnitude = b.CreateAnd(all, b.integer(i32, (1u << (width - 1)) - 1));
+  // Exponent and mantissa stand at float's places; the factor corrects the bias, subnormals too.
+  ll::Value* scaled = b.CreateFMul(
+      as_float(b, b.CreateShl(magnitude, b.integer(i32, static_cast<uint64_t>(23 - f.mantissa)))),
+      b.real(f32, std::ldexp(1.0, 127 - f.bias)));
+  ll::Value* sign = b.CreateShl(b.CreateAnd(all, b.integer(i32, 1u << (width - 1))),
+                                b.integer(i32, static_cast<uint64_t>(32 - width)));
+  ll::Value* value = b.CreateOr(as_int(b, scaled), sign);
+  if (f.fnuz) {
+    ll::Value* is_nan = b.CreateICmpEQ(all, b.integer(i32, f.nan));
+    return as_float(b, b.CreateSelect(is_nan, b.integer(i32, 0x7fc00000), value));
+  }
+  // What lies above the greatest finite value is inf (when the format has one), then NaN.
+  ll::Value* is_nan =
+      b.CreateICmpUGT(magnitude, b.integer(i32, f.overflow == f.nan ? f.max_finite : f.overflow));
+  value = b.CreateSelect(is_nan, b.integer(i32, 0x7fc00000), value);
+  if (f.overflow != f.nan) {
+    ll::Value* is_inf = b.CreateICmpEQ(magnitude, b.integer(i32, f.overflow));
+    value = b.CreateSelect(is_inf, b.CreateOr(sign, b.integer(i32, 0x7f800000)), value);
+  }
+  return as_float(b, value);
+}
+
+ll::Value* narrow(Lanes& b, Elem to, ll::Value* f32) {
+  ll::Type* i32 = b.like(f32, b.getInt32Ty());
+  ll::Type* bits_type = b.like(f32, b.element(to));
+  if (to == Elem::F16 && converts_f16(b))
+    return b.CreateBitCast(b.CreateFPTrunc(f32, b.like(f32, b.getHalfTy())), bits_type);
+
+  const Format f = format_of(to);
+  const int width = ir::bits(to);
+  const int dropped = 23 - f.mantissa;
+  ll::Value* all = as_int(b, f32);
+  ll::Value* magnitude = b.CreateAnd(all, b.integer(i32, 0x7fffffff));
+  ll::Value* sign = b.CreateLShr(b.CreateAnd(all, b.integer(i32, 0x80000000)),
+                                 b.integer(i32, static_cast<uint64_t>(32 - width)));
+  // Normal results: add half of what is dropped, less one for even, and cut.
+  ll::Value* even = b.CreateAnd(
+      b.CreateLShr(magnitude, b.integer(i32, static_cast<uint64_t>(dropped))), b.integer(i32, 1));
+  ll::Value* rounded = b.CreateLShr(
+      b.CreateAdd(b.CreateAdd(magnitude, b.integer(i32, (1u << (dropped - 1)) - 1)), even),
+      b.integer(i32, static_cast<uint64_t>(dropped)));
+  ll::Value* result =
+      b.CreateSub(rounded, b.integer(i32, static_cast<uint64_t>(127 - f.bias) << f.mantissa));
+  if (f.bias != 127) {
+    // Subnormal results: adding this number leaves the float's own addition to round at the
+    // quantum.
+    const double magic = std::ldexp(1.0, 23 + 1 - f.bias - f.mantissa);
+    const auto magic_bits = static_cast<uint32_t>(ir::float_to_bits(Elem::F32, magic));
+    ll::Value* sum = b.CreateFAdd(as_float(b, magnitude), b.real(f32->getType(), magic));
+    ll::Value* subnormal = b.CreateSub(as_int(b, sum), b.integer(i32, magic_bits));
+    const auto least =
+        static_cast<uint32_t>(ir::float_to_bits(Elem::F32, std::ldexp(1.0, 1 - f.bias)));
+    result = b.CreateSelect(b.CreateICmpULT(magnitude, b.integer(i32, least)), subnormal, result);
+  }
+  // Signed: `result` of a tiny magnitude is chosen above, of a huge one it is large and positive.
+  ll::Value* too_large = b.CreateICmpSGT(result, b.integer(i32, f.max_finite));
+  result = b.CreateSelect(too_large, b.integer(i32, f.overflow), result);
+  if (f.fnuz) {
+    ll::Value* is_zero = b.CreateICmpEQ(result, b.integer(i32, 0));
+    sign = b.CreateSelect(is_zero, b.integer(i32, 0), sign);
+  }
+  result = b.CreateOr(result, sign);
+  ll::Value* is_nan = b.CreateICmpUGT(magnitude, b.integer(i32, 0x7f800000));
+  result = b.CreateSelect(is_nan, b.integer(i32, f.nan), result);
+  return b.CreateTrunc(result, bits_type);
+}
+
+ll::Value* round_to_odd_f32(Lanes& b, ll::Value* f64) {
+  ll::Type* f64_type = f64->getType();
+  ll::Value* near = b.CreateFPTrunc(f64, b.like(f64, b.getFloatTy()));
+  ll::Value* back = b.CreateFPExt(near, f64_type);
+  ll::Value* inexact = b.CreateFCmpONE(back, f64);
+  ll::Value* away = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(ll::Intrinsic::fabs, back),
+                                    b.CreateUnaryIntrinsic(ll::Intrinsic::fabs, f64));
+  ll::Value* bits = as_int(b, near);
+  ll::Value* toward_zero = b.CreateSub(bits, b.CreateZExt(away, bits->getType()));
+  ll::Value* odd = b.CreateOr(toward_zero, b.integer(bits->getType(), 1));
+  return as_float(b, b.CreateSelect(inexact, odd, bits));
+}
+
+namespace {
+
+ll::Value* float_to_float(Lanes& b, Elem from, Elem to, ll::Value* v) {
+  if (is_small_float(from)) {
+    v = widen(b, from, v);
+    from = Elem::F32;
+  }
+  if (is_small_float(to)) return narrow(b, to, from == Elem::F64 ? round_to_odd_f32(b, v) : v);
+  if (from == to) return v;
+  return to == Elem::F64 ? b.CreateFPExt(v, b.like(v, b.getDoubleTy()))
+                         : b.CreateFPTrunc(v, b.like(v, b.getFloatTy()));
+}
+
+/// i64 and u64 have more bits than a double: keeps the top 53 or so and says in the last one
+/// whether anything was lost.
+ll::Value* int64_to_odd_f64(Lanes& b, bool is_signed, ll::Value* v) {
+  ll::Type* i64 = v->getType();
+  ll::Type* f64 = b.like(v, b.getDoubleTy());
+  ll::Value* negative = is_signed ? b.CreateICmpSLT(v, b.integer(i64, 0)) : nullptr;
+  ll::Value* magnitude = negative ? b.CreateSelect(negative, b.CreateNeg(v), v) : v;
+  ll::Value* high = b.CreateAnd(magnitude, b.integer(i64, ~uint64_t{0xfff}));
+  ll::Value* lost =
+      b.CreateICmpNE(b.CreateAnd(magnitude, b.integer(i64, 0xfff)), b.integer(i64, 0));
+  ll::Value* sticky =
+      b.CreateOr(high, b.CreateSelect(lost, b.integer(i64, 0x1000), b.integer(i64, 0)));
+  ll::Value* large = b.CreateICmpUGE(magnitude, b.integer(i64, uint64_t{1} << 53));
+  ll::Value* exact = b.CreateUIToFP(b.CreateSelect(large, sticky, magnitude), f64);
+  return negative ? b.CreateSelect(negative, b.CreateFNeg(exact), exact) : exact;
+}
+
+ll::Value* int_to_float(Lanes& b, Elem from, Elem to, ll::Value* v) {
+  const bool is_signed = ir::is_signed(from);
+  const auto to_type = [&](ll::Type* t) {
+    return is_signed ? b.CreateSIToFP(v, b.like(v, t)) : b.CreateUIToFP(v, b.like(v, t));
+  };
+  if (to == Elem::F64) return to_type(b.getDoubleTy());
+  if (to == Elem::F32) return to_type(b.getFloatTy());
+  // Integers that a float cannot hold exactly are beyond the range of all small floats but bf16.
+  if (to != Elem::BF16 || ir::bits(from) <= 16) return narrow(b, to, to_type(b.getFloatTy()));
+  ll::Value* exact =
+      ir::bits(from) == 64 ? int64_to_odd_f64(b, is_signed, v) : to_type(b.getDoubleTy());
+  return narrow(b, to, round_to_odd_f32(b, exact));
+}
+
+/// Truncates, saturates, NaN gives 0.
+ll::Value* float_to_int(Lanes& b, Elem to, ll::Value* v) {
+  const bool is_signed = ir::is_signed(to);
+  if (ir::bits(to) >= 32) {
+    ll::Type* t = b.like(v, b.element(to));
+    return b.CreateIntrinsic(is_signed ? ll::Intrinsic::fptosi_sat : ll::Intrinsic::fptoui_sat,
+                             {t, v->getType()}, {v});
+  }
+  // The bounds of short types are exact floats: clamp, then convert through i32, which vectors can
+  // do.
+  ll::Type* t = v->getType();
+  ll::Value* low = b.real(t, static_cast<double>(ir::int_min(to)));
+  ll::Value* high = b.real(t, static_cast<double>(ir::int_max(to)));
+  ll::Value* v1 = b.CreateSelect(b.CreateFCmpOLT(v, low), low, v);
+  ll::Value* v2 = b.CreateSelect(b.CreateFCmpOGT(v1, high), high, v1);
+  ll::Value* number = b.CreateSelect(b.CreateFCmpUNO(v, v), ll::Constant::getNullValue(t), v2);
+  return b.CreateTrunc(b.CreateFPToSI(number, b.like(v, b.getInt32Ty())), b.like(v, b.element(to)));
+}
+
+}  // namespace
+
+ll::Value* convert(Lanes& b, Elem from, Elem to, ll::Value* v) {
+  if (from == to) return v;
+  if (ir::is_float(from)) {
+    if (ir::is_float(to)) return float_to_float(b, from, to, v);
+    if (is_small_float(from)) v = widen(b, from, v);
+    if (to == Elem::Bool) return b.CreateFCmpUNE(v, ll::Constant::getNullValue(v->getType()));
+    return float_to_int(b, to, v);
+  }
+  if (ir::is_float(to)) return int_to_float(b, from, to, v);
+  if (to == Elem::Bool) return b.CreateICmpNE(v, ll::Constant::getNullValue(v->getType()));
+  return b.CreateIntCast(v, b.like(v, b.element(to)), ir::is_signed(from));
+}
+
+}  // namespace tilewright::target::llvm

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores: contiguous lanes are one access, masked ones the target's masked access, others
+// go lane by lane or through a gather. Accesses of different buffers carry different alias scopes:
+// two parameters never overlap, and every allocation has a place of its own.
+#include "ir/build.h"
+#include "support/diagnostic.h"
+#include "target/llvm/emitter.h"
+
+namespace tilewright::target::llvm {
+
+using ir::Elem;
+using ir::Expr;
+
+namespace {
+
+/// Up to this many lanes, single accesses are better than a gather or scatter.
+constexpr int kSingleLanes = 16;
+
+bool is_packed(Elem e) { return ir::bits(e) < 8; }
+
+std::vector<int> reversed(int lanes) {
+  std::vector<int> order;
+  for (int i = lanes - 1; i >= 0; --i) order.push_back(i);
+  return order;
+}
+
+const Slice& slice_at(const Place& place, const ConstantPlace& at) {
+  for (const Slice& s : place.slices)
+    if (at.offset >= s.offset && at.offset + at.lanes <= s.offset + s.elements) return s;
+  throw InternalError("a register access outside of every slice");
+}
+
+}  // namespace
+
+ll::Align Emitter::alignment(Elem elem) {
+  return ll::Align(static_cast<uint64_t>(std::max(1, ir::bits(elem) / 8)));
+}
+
+ll::Instruction* Emitter::tag(ll::Instruction* instruction, const Place& place) {
+  if (place.own_scope) {
+    instruction->setMetadata(ll::LLVMContext::MD_alias_scope, place.own_scope);
+    instruction->setMetadata(ll::LLVMContext::MD_noalias, place.other_scopes);
+  }
+  return instruction;
+}
+
+ll::Value* Emitter::load(const Access& a) {
+  const Place& place = place_of(a.buffer);
+  ll::Value* value = place.pointer ? load_lanes(place, a) : load_slice(place, a);
+  if (a.buffer->elem == Elem::Bool)  // stored as a byte: 0 or not
+    value = b_.CreateICmpNE(value, ll::Constant::getNullValue(value->getType()));
+  return value;
+}
+
+void Emitter::store(const Access& a, ll::Value* value) {
+  const Place& place = place_of(a.buffer);
+  if (a.buffer->elem == Elem::Bool) value = b_.CreateZExt(value, b_.memory_type(a.type()));
+  if (place.pointer)
+    store_lanes(place, a, value);
+  else
+    store_slice(place, a, value);
+}
+
+ll::Value* Emitter::slice_address(const Place& place, const Access& a) {
+  const ConstantPlace at = *constant_place(a.indices);
+  const Slice& slice = slice_at(place, at);
+  if (slice.uniform) return slice.slot;
+  return b_.CreateConstInBoundsGEP1_64(b_.memory_type({a.buffer->elem, 1}), slice.slot,
+                                       static_cast<uint64_t>(at.offset - slice.offset));
+}
+
+ll::Value* Emitter::load_slice(const Place& place, const Access& a) {
+  ll::Value* value = b_.CreateAlignedLoad(b_.memory_type(a.type()), slice_address(place, a),
+                                          alignment(a.buffer->elem));
+  if (!a.mask) return value;
+  return b_.CreateSelect(expr(a.mask), value, ll::Constant::getNullValue(value->getType()));
+}
+
+void Emitter::store_slice(const Place& place, const Access& a, ll::Value* value) {
+  ll::Value* pointer = slice_address(place, a);
+  if (a.mask) {  // a masked store would keep the slice in memory
+    ll::Value* old = b_.CreateAlignedLoad(value->getType(), pointer, alignment(a.buffer->elem));
+    value = b_.CreateSelect(expr(a.mask), value, old);
+  }
+  b_.CreateAlignedStore(value, pointer, alignment(a.buffer->elem));
+}
+
+ll::Value* Emitter::address(const Place& place, Elem elem, ll::Value* index) {
+  return b_.CreateInBoundsGEP(b_.memory_type({elem, 1}), place.pointer, index);
+}
+
+ll::Value* Emitter::index_of(const Access& a) {
+  return a.indices.empty() ? b_.getInt64(0) : expr(a.indices[0]);
+}
+
+/// One element; sub-byte ones are cut out of their byte.
+ll::Value* Emitter::load_element(const Place& place, Elem elem, ll::Value* index) {
+  if (!is_packed(elem)) {
+    auto* value = b_.CreateAlignedLoad(b_.memory_type({elem, 1}), address(place, elem, index),
+                                       alignment(elem));
+    return tag(value, place);
+  }
+  const auto [pointer, shift] = packed_place(place, elem, index);
+  ll::Value* byte = tag(b_.CreateAlignedLoad(b_.getInt8Ty(), pointer, ll::Align(1)), place);
+  return b_.CreateTrunc(b_.CreateLShr(byte, shift), b_.element(elem));
+}
+
+void Emitter::store_element(const Place& place, Elem elem, ll::Value* index, ll::Value* value) {
+  if (!is_packed(elem)) {
+    tag(b_.CreateAlignedStore(value, address(place, elem, index), alignment(elem)), place);
+    return;
+  }
+  const auto [pointer, shift] = packed_place(place, elem, index);
+  ll::Value* byte = tag(b_.CreateAlignedLoad(b_.getInt8Ty(), pointer, ll::Align(1)), place);
+  ll::Value* ones = b_.CreateShl(b_.getInt8((1u << ir::bits(elem)) - 1), shift);
+  ll::Value* kept = b_.CreateAnd(byte, b_.CreateNot(ones));
+  ll::Value* put = b_.CreateShl(b_.CreateZExt(value, b_.getInt8Ty()), shift);
+  tag(b_.CreateAlignedStore(b_.CreateOr(kept, put), pointer, ll::Align(1)), place);
+}
+
+/// The byte that holds a sub-byte element, and how far up it stands there.
+std::pair<ll::Value*, ll::Value*> Emitter::packed_place(const Place& place, Elem elem,
+                                                        ll::Value* index) {
+  ll::Value* bit = b_.CreateMul(index, b_.getInt64(static_cast<uint64_t>(ir::bits(elem))));
+  ll::Value* byte = b_.CreateLShr(bit, 3);
+  return {b_.CreateInBoundsGEP(b_.getInt8Ty(), place.pointer, byte),
+          b_.CreateTrunc(b_.CreateAnd(bit, 7), b_.getInt8Ty())};
+}
+
+/// Runs `body` where `cond` holds; gives its value, or zero.
+ll::Value* Emitter::when(ll::Value* cond, FunctionRef<ll::Value*()> body) {
+  ll::LLVMContext& context = module_.getContext();
+  ll::BasicBlock* before = b_.GetInsertBlock();
+  auto* yes = ll::BasicBlock::Create(context, "when", frame_.function);
+  auto* end = ll::BasicBlock::Create(context, "when.end", frame_.function);
+  b_.CreateCondBr(cond, yes, end);
+  b_.SetInsertPoint(yes);
+  ll::Value* value = body();
+  b_.CreateBr(end);
+  ll::BasicBlock* last = b_.GetInsertBlock();
+  b_.SetInsertPoint(end);
+  if (!value) return nullptr;
+  ll::PHINode* phi = b_.CreatePHI(value->getType(), 2);
+  phi->addIncoming(ll::Constant::getNullValue(value->getType()), before);
+  phi->addIncoming(value, last);
+  return phi;
+}
+
+/// Each lane by itself: `body(lane, index)` where the mask holds.
+ll::Value* Emitter::by_lane(const Access& a, FunctionRef<ll::Value*(int, ll::Value*)> body) {
+  ll::Value* indices = index_of(a);
+  ll::Value* mask = a.mask ? expr(a.mask) : nullptr;
+  const auto lane_of = [&](ll::Value* v, int i) {
+    return v->getType()->isVectorTy() ? b_.CreateExtractElement(v, static_cast<uint64_t>(i)) : v;
+  };
+  ll::Value* result = nullptr;
+  for (int i = 0; i < a.lanes; ++i) {
+    ll::Value* index = lane_of(indices, i);
+    ll::Value* one = mask ? when(lane_of(mask, i), [&] { return body(i, index); }) : body(i, index);
+    if (!one || a.lanes == 1) {
+      result = one;
+    } else {
+      if (!result) result = ll::PoisonValue::get(b_.with_lanes(one->getType(), a.lanes));
+      result = b_.CreateInsertElement(result, one, static_cast<uint64_t>(i));
+    }
+  }
+  return result;
+}
+
+ll::Value* Emitter::pointers_of(const Place& place, const Access& a) {
+  ll::Value* indices = index_of(a);
+  if (!indices->getType()->isVectorTy()) indices = b_.splat(indices, a.lanes);
+  return b_.CreateInBoundsGEP(b_.memory_type({a.buffer->elem, 1}), place.pointer, indices);
+}
+
+ll::Value* Emitter::load_lanes(const Place& place, const Access& a) {
+  const Elem elem = a.buffer->elem;
+  const auto single = [&](int, ll::Value* index) { return load_element(place, elem, index); };
+  if (a.lanes == 1 || is_packed(elem)) return by_lane(a, single);
+
+  ll::Type* type = b_.memory_type(a.type());
+  const ll::Align align = alignment(elem);
+  ll::Value* mask = a.mask ? expr(a.mask) : nullptr;
+  const auto contiguous = [&](const Expr& first, ll::Value* m) -> ll::Value* {
+    ll::Value* pointer = address(place, elem, expr(first));
+    if (!m) return tag(b_.CreateAlignedLoad(type, pointer, align), place);
+    return tag(b_.CreateMaskedLoad(type, pointer, align, m, ll::Constant::getNullValue(type)),
+               place);
+  };
+  const std::optional<LaneIndex> lanes = lane_index(a.indices[0]);
+  if (lanes && lanes->stride == 1) return contiguous(lanes->base, mask);
+  if (lanes && lanes->stride == -1) {
+    const std::vector<int> order = reversed(a.lanes);
+    return b_.CreateShuffleVector(contiguous(lanes->base - (a.lanes - 1),
+                                             mask ? b_.CreateShuffleVector(mask, order) : nullptr),
+                                  order);
+  }
+  if (lanes && !mask) {
+    if (lanes->stride == 0) return b_.splat(load_element(place, elem, expr(lanes->base)), a.lanes);
+    if (lanes->stride == 2) {
+      // The second half is read one element early: what follows the last lane may not exist.
+      ll::Value* low = contiguous(lanes->base, nullptr);
+      ll::Value* high = contiguous(lanes->base + (a.lanes - 1), nullptr);
+      std::vector<int> order;
+      for (int i = 0; i < a.lanes; ++i) order.push_back(2 * i < a.lanes ? 2 * i : 2 * i + 1);
+      return b_.CreateShuffleVector(low, high, order);
+    }
+    if (a.lanes <= kSingleLanes) return by_lane(a, single);
+  }
+  if (!mask) mask = ll::Constant::getAllOnesValue(b_.with_lanes(b_.getInt1Ty(), a.lanes));
+  return tag(b_.CreateMaskedGather(type, pointers_of(place, a), align, mask,
+                                   ll::Constant::getNullValue(type)),
+             place);
+}
+
+void Emitter::store_lanes(const Place& place, const Access& a, ll::Value* value) {
+  const Elem elem = a.buffer->elem;
+  const auto single = [&](int lane, ll::Value* index) -> ll::Value* {
+    ll::Value* one = value->getType()->isVectorTy()
+                         ? b_.CreateExtractElement(value, static_cast<uint64_t>(lane))
+                         : value;
+    store_element(place, elem, index, one);
+    return nullptr;
+  };
+  if (a.lanes == 1 || is_packed(elem)) {
+    by_lane(a, single);
+    return;
+  }
+  const ll::Align align = alignment(elem);
+  ll::Value* mask = a.mask ? expr(a.mask) : nullptr;
+  const std::optional<LaneIndex> lanes = lane_index(a.indices[0]);
+  if (lanes && (lanes->stride == 1 || lanes->stride == -1)) {
+    Expr first = lanes->base;
+    if (lanes->stride == -1) {
+      const std::vector<int> order = reversed(a.lanes);
+      first = lanes->base - (a.lanes - 1);
+      value = b_.CreateShuffleVector(value, order);
+      if (mask) mask = b_.CreateShuffleVector(mask, order);
+    }
+    ll::Value* pointer = address(place, elem, expr(first));
+    tag(mask ? static_cast<ll::Instruction*>(b_.CreateMaskedStore(value, pointer, align, mask))
+             : b_.CreateAlignedStore(value, pointer, align),
+        place);
+    return;
+  }
+  if (!mask && a.lanes <= kSingleLanes) {
+    by_lane(a, single);
+    return;
+  }
+  if (!mask) mask = ll::Constant::getAllOnesValue(b_.with_lanes(b_.getInt1Ty(), a.lanes));
+  tag(b_.CreateMaskedScatter(value, pointers_of(place, a), align, mask), place);
+}
+
+}  // namespace tilewright::target::llvm

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/llvm/reduce.h"
+
+#include <bit>
+#include <numeric>
+#include <vector>
+
+#include "support/diagnostic.h"
+#include "target/llvm/convert.h"
+#include "target/llvm/float_ops.h"
+
+namespace tilewright::target::llvm {
+namespace {
+
+using ir::BinaryOp;
+using ir::Elem;
+
+ll::Value* reduce_ints(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
+  const bool is_signed = ir::is_signed(elem);
+  switch (op) {
+    case BinaryOp::Add: return b.CreateAddReduce(v);
+    case BinaryOp::Mul: return b.CreateMulReduce(v);
+    case BinaryOp::Min: return b.CreateIntMinReduce(v, is_signed);
+    case BinaryOp::Max: return b.CreateIntMaxReduce(v, is_signed);
+    case BinaryOp::And: return b.CreateAndReduce(v);
+    case BinaryOp::Or: return b.CreateOrReduce(v);
+    default: throw InternalError("reduce_lanes: not a reduction");
+  }
+}
+
+ll::Value* in_order(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
+  ll::Value* result = b.CreateExtractElement(v, uint64_t{0});
+  for (int i = 1; i < Lanes::lanes_of(v); ++i)
+    result = float_binary(b, op, elem, result, b.CreateExtractElement(v, static_cast<uint64_t>(i)));
+  return result;
+}
+
+/// min and max are associative but of two zeros the first wins: neighbours are combined, which
+/// keeps the order.
+ll::Value* by_neighbours(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
+  int lanes = Lanes::lanes_of(v);
+  if (!std::has_single_bit(static_cast<unsigned>(lanes))) return in_order(b, op, elem, v);
+  while (lanes > 1) {
+    lanes /= 2;
+    std::vector<int> even(static_cast<size_t>(lanes)), odd(static_cast<size_t>(lanes));
+    for (int i = 0; i < lanes; ++i) {
+      even[static_cast<size_t>(i)] = 2 * i;
+      odd[static_cast<size_t>(i)] = 2 * i + 1;
+    }
+    if (lanes == 1)
+      return float_binary(b, op, elem, b.CreateExtractElement(v, uint64_t{0}),
+                          b.CreateExtractElement(v, uint64_t{1}));
+    v = float_binary(b, op, elem, b.CreateShuffleVector(v, even), b.CreateShuffleVector(v, odd));
+  }
+  return v;
+}
+
+}  // namespace
+
+ll::Value* reduce_lanes(Lanes& b, BinaryOp op, Elem elem, ll::Value* v, bool reassociate) {
+  if (!ir::is_float(elem)) return reduce_ints(b, op, elem, v);
+  if (op == BinaryOp::Min || op == BinaryOp::Max) return by_neighbours(b, op, elem, v);
+  if (is_small_float(elem) || !reassociate) {
+    // Each step rounds: nothing may be contracted into it.
+    ll::IRBuilder<>::FastMathFlagGuard guard(b);
+    if (!reassociate) b.clearFastMathFlags();
+    return in_order(b, op, elem, v);
+  }
+  ll::IRBuilder<>::FastMathFlagGuard guard(b);
+  ll::FastMathFlags flags = b.getFastMathFlags();
+  flags.setAllowReassoc();
+  b.setFastMathFlags(flags);
+  ll::Type* scalar = v->getType()->getScalarType();
+  return op == BinaryOp::Add ? b.CreateFAddReduce(ll::ConstantFP::getNegativeZero(scalar), v)
+                             : b.CreateFMulReduce(b.real(scalar, 1.0), v);
+}
+
+}  // namespace tilewright::target::llvm

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/llvm/registers.h"
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/rewrite.h"
+
+namespace tilewright::target::llvm {
+
+using ir::BinaryOp;
+using ir::Expr;
+
+std::optional<LaneIndex> lane_index(const Expr& index) {
+  if (!index.type().is_vector()) return LaneIndex{index, 0};
+  if (const auto* ramp = index.as<ir::Ramp>()) {
+    const std::optional<int64_t> stride = ir::const_int(ramp->stride);
+    if (!stride) return std::nullopt;
+    return LaneIndex{ramp->base, *stride};
+  }
+  if (const auto* all = index.as<ir::Broadcast>()) return LaneIndex{all->value, 0};
+  const auto* binary = index.as<ir::Binary>();
+  if (!binary) return std::nullopt;
+  // i64 arithmetic wraps, so these identities hold for all values.
+  const std::optional<LaneIndex> x = lane_index(binary->a), y = lane_index(binary->b);
+  if (!x || !y) return std::nullopt;
+  switch (binary->op) {
+    case BinaryOp::Add: return LaneIndex{x->base + y->base, x->stride + y->stride};
+    case BinaryOp::Sub: return LaneIndex{x->base - y->base, x->stride - y->stride};
+    case BinaryOp::Mul: {
+      if (x->stride == 0 && y->stride == 0) return LaneIndex{x->base * y->base, 0};
+      const LaneIndex& lanes = x->stride != 0 ? *x : *y;
+      const std::optional<int64_t> factor = ir::const_int(x->stride != 0 ? y->base : x->base);
+      int64_t stride = 0;
+      if ((x->stride != 0 && y->stride != 0) || !factor ||
+          __builtin_mul_overflow(lanes.stride, *factor, &stride))
+        return std::nullopt;
+      return LaneIndex{lanes.base * Expr(*factor), stride};
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<ConstantPlace> constant_place(const std::vector<Expr>& indices) {
+  if (indices.empty()) return ConstantPlace{};
+  const std::optional<LaneIndex> lanes = lane_index(indices[0]);
+  if (!lanes || lanes->stride != (indices[0].type().is_vector() ? 1 : 0)) return std::nullopt;
+  const std::optional<int64_t> offset = ir::const_int(lanes->base);
+  if (!offset) return std::nullopt;
+  return ConstantPlace{*offset, indices[0].type().lanes};
+}
+
+namespace {
+
+/// Overlapping slices become one.
+std::vector<Slice> merge(std::vector<Slice> slices) {
+  std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
+    return std::pair(a.offset, a.elements) < std::pair(b.offset, b.elements);
+  });
+  std::vector<Slice> merged;
+  for (const Slice& s : slices) {
+    if (merged.empty() || s.offset >= merged.back().offset + merged.back().elements) {
+      merged.push_back(s);
+      continue;
+    }
+    Slice& last = merged.back();
+    if (s.offset == last.offset && s.elements == last.elements) continue;
+    last.uniform = false;
+    last.elements = std::max(last.elements, s.offset + s.elements - last.offset);
+  }
+  return merged;
+}
+
+}  // namespace
+
+std::optional<std::vector<Slice>> register_slices(const ir::Buffer& buffer, const ir::Stmt& body,
+                                                  bool inside_parallel) {
+  std::vector<Slice> slices;
+  bool possible = true;
+  const auto access = [&](const ir::Buffer& b, const std::vector<Expr>& indices) {
+    if (b != buffer) return;
+    const std::optional<ConstantPlace> place = constant_place(indices);
+    if (place)
+      slices.push_back({place->offset, place->lanes});
+    else
+      possible = false;
+  };
+  const auto mentions = [&](const ir::Stmt& s) {
+    bool found = false;
+    ir::walk(
+        s, [&](const ir::Load& l) { found |= l.buffer == buffer; },
+        [&](const ir::Store& st) { found |= st.buffer == buffer; },
+        [&](const ir::Atomic& a) { found |= a.buffer == buffer || a.old == buffer; });
+    return found;
+  };
+  ir::walk(
+      body, [&](const ir::Load& l) { access(l.buffer, l.indices); },
+      [&](const ir::Store& s) { access(s.buffer, s.indices); },
+      [&](const ir::Atomic& a) {
+        if (a.buffer == buffer) possible = false;
+        if (a.old == buffer) slices.push_back({0, 1});
+      },
+      [&](const ir::InstrCall& c) {
+        for (const ir::Region& r : c.operands) possible &= r.buffer != buffer;
+      },
+      [&](const ir::For& f) {
+        if (f.loop == ir::ForKind::Parallel && !inside_parallel && mentions(f.body))
+          possible = false;
+      });
+  if (!possible) return std::nullopt;
+  return merge(std::move(slices));
+}
+
+}  // namespace tilewright::target::llvm

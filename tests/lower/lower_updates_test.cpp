@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/fixtures.h"
+
+namespace tilewright::lower {
+namespace {
+
+constexpr const char* kArgmax = R"(
+reducer argmax(i: i64, x: f32 | j: i64, y: f32)
+  = (select(y > x || y == x && j < i, j, i), max(x, y)) identity (9223372036854775807, -inf:f32)
+)";
+
+TEST(LowerUpdates, OneOperatorBecomesOneStore) {
+  expect_program(after(lower_updates, R"(
+loops f(A: in f32[8], B: in f32[8], C: inout f32[]) {
+  for i in 0..8 { C[] sum= A[i] * B[i] }
+})"),
+                 R"(
+loops f(A: in f32[8], B: in f32[8], C: inout f32[]) {
+  for i in 0..8 { C[] = C[] + A[i] * B[i] }
+})");
+}
+
+TEST(LowerUpdates, VectorsToo) {
+  expect_program(after(lower_updates, R"(
+loops f(A: in f32[8], C: inout f32[8]) stage scheduled {
+  C[ramp(0, 1, 8)] max= A[ramp(0, 1, 8)]
+})"),
+                 R"(
+loops f(A: in f32[8], C: inout f32[8]) stage scheduled {
+  C[ramp(0, 1, 8)] = max(C[ramp(0, 1, 8)], A[ramp(0, 1, 8)])
+})");
+}
+
+TEST(LowerUpdates, ATupleReadsAllBeforeItWrites) {
+  const std::string text = std::string(kArgmax) + R"(
+loops f(A: in f32[9], I: out i64[], X: out f32[]) {
+  I[] = 9223372036854775807
+  X[] = -inf:f32
+  for k in 0..9 { I[], X[] argmax= k, A[k] * A[k] }
+})";
+  const ir::LoopFunc f = after(lower_updates, text);
+  expect_program(f, R"(
+loops f(A: in f32[9], I: out i64[], X: out f32[]) {
+  I[] = 9223372036854775807
+  X[] = -inf:f32
+  for k in 0..9 {
+    let i = I[]
+    let j = k
+    let x = X[]
+    let y = A[k] * A[k]
+    I[] = select(y > x || y == x && j < i, j, i)
+    X[] = max(x, y)
+  }
+})");
+  expect_same(ir::parse_function(text), f);
+}
+
+TEST(LowerUpdates, RefusesBlocks) {
+  const Diagnostic d = diagnostic_of([] {
+    after(lower_updates, R"(loops f(C: out f32[4]) {
+  for i in 0..4 {
+    block c(v: spatial 4 = i) writes C[v] { C[v] = 1.0 } }
+})");
+  });
+  EXPECT_EQ(d.code, "lower.pipeline.order");
+  EXPECT_EQ(d.at.line, 3);
+  EXPECT_NE(d.notes[0].find("block `c`"), std::string::npos);
+  EXPECT_NE(d.help.find("`lower_blocks`"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tilewright::lower

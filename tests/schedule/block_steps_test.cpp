@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/fixtures.h"
+
+namespace tilewright::schedule {
+namespace {
+
+TEST(ComputeAt, ComputesTheRegionThatTheConsumerNeeds) {
+  Schedule s(matmul_relu());
+  const auto [y, x] = s.loops<2>("D");
+  const auto [y0, y1] = s.split<2>(y, {kOpen, 4});
+  s.compute_at(s.block("C"), y0);
+  expect_same(matmul_relu(), s);
+  s.parallel(y0);  // the buffer moved inside, so iterations share nothing
+  expect_same(matmul_relu(), s);
+}
+
+TEST(ComputeAt, RepeatsTheHalo) {
+  Schedule s(blur());
+  const auto [i0, i1] = s.split<2>(s.loops("C")[0], {kOpen, 4});
+  s.compute_at(s.block("B"), i0);
+  expect_same(blur(), s);
+}
+
+TEST(ComputeAt, RefusesAnOutputAndALoopWithoutAllConsumers) {
+  Schedule s(matmul_relu());
+  const LoopRef y = s.loops("C")[0];
+  EXPECT_EQ(diagnostic_of([&] { s.compute_at(s.block("D"), y); }).code,
+            "schedule.compute_at.order");
+  Schedule t(ir::parse_function(R"(
+loops two(A: in f32[8], C: out f32[8], D: out f32[8]) {
+  alloc B: f32[8]
+  for i in 0..8 { block B(v: spatial 8 = i) reads A[v] writes B[v] { B[v] = A[v] * 2.0 } }
+  for i in 0..8 { block C(v: spatial 8 = i) reads B[v] writes C[v] { C[v] = B[v] + 1.0 } }
+  for i in 0..8 { block D(v: spatial 8 = i) reads B[v] writes D[v] { D[v] = B[v] + 2.0 } }
+})"));
+  const Diagnostic d =
+      diagnostic_of([&] { t.compute_at(t.block("B"), t.loops("C")[0]); });
+  EXPECT_EQ(d.code, "schedule.compute_at.consumer");
+  EXPECT_NE(d.notes[0].find("block `D`"), std::string::npos);
+}
+
+TEST(ReverseComputeAt, MovesAnEpilogueIntoTheTile) {
+  Schedule s(matmul_relu());
+  const auto [y, x, k] = s.loops<3>("C");
+  const auto tiles = s.tile({y, x}, {4, 4});
+  s.reverse_compute_at(s.block("D"), tiles[1]);
+  expect_same(matmul_relu(), s);
+}
+
+TEST(ReverseComputeAt, RefusesAPlaceWhereTheReductionIsNotComplete) {
+  Schedule s(matmul_relu());
+  const auto [y, x, k] = s.loops<3>("C");
+  s.reorder({k, y, x});
+  const Diagnostic d = diagnostic_of([&] { s.reverse_compute_at(s.block("D"), y); });
+  EXPECT_EQ(d.code, "schedule.reverse_compute_at.partial");
+  EXPECT_NE(d.notes[0].find("`k`"), std::string::npos);
+}
+
+TEST(ComputeInline, PutsTheProducerIntoItsConsumers) {
+  Schedule s(blur());
+  s.compute_inline(s.block("B"));
+  expect_same(blur(), s);
+  EXPECT_EQ(ir::print(s.func()).find("alloc"), std::string::npos);
+}
+
+TEST(ComputeInline, RefusesAReduction) {
+  Schedule s(matmul_relu());
+  EXPECT_EQ(diagnostic_of([&] { s.compute_inline(s.block("C")); }).code, "schedule.inline.body");
+}
+
+TEST(ReverseComputeInline, PutsTheConsumerIntoItsProducer) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops chain(A: in f32[9], b: in f32[9], C: out f32[9]) {
+  alloc B: f32[9]
+  for i in 0..9 { block B(v: spatial 9 = i) reads A[v] writes B[v] { B[v] = A[v] * 2.0 } }
+  for i in 0..9 { block C(w: spatial 9 = i) reads B[w], b[w] writes C[w] { C[w] = B[w] + b[w] } }
+})");
+  Schedule s(f);
+  s.split(s.loops("B")[0], {kOpen, 4});
+  s.reverse_compute_inline(s.block("C"));
+  expect_same(f, s);
+}
+
+TEST(CacheWrite, KeepsTheResultInRegistersOfATile) {
+  const ir::LoopFunc f = matmul(10, 12, 7);
+  Schedule s(f);
+  const BlockRef c = s.block("C");
+  const BlockRef copy = s.cache_write(c, "C", ir::ScopeKind::Register);
+  const auto loops = s.loops(c);
+  const auto tiles = s.tile({loops[0], loops[1]}, {4, 4});
+  s.reorder({loops[2], tiles[2], tiles[3]});
+  s.reverse_compute_at(copy, tiles[1]);
+  s.decompose_reduction(c, loops[2]);
+  s.unroll(tiles[2]);
+  s.vectorize(tiles[3]);
+  expect_same(f, s);
+}
+
+TEST(CacheRead, CopiesWhatTheTileReads) {
+  const ir::LoopFunc f = matmul(10, 12, 7);
+  Schedule s(f);
+  const BlockRef c = s.block("C");
+  const BlockRef a = s.cache_read(c, "A", ir::ScopeKind::Shared);
+  const auto loops = s.loops(c);
+  const auto tiles = s.tile({loops[0], loops[1]}, {4, 4});
+  s.compute_at(a, tiles[0]);
+  s.transform_layout(a, "A_shared", [] {
+    const ir::Var i("i"), k("k");
+    return IndexMap{{i, k}, {i / 4, k, i % 4}};
+  }());
+  expect_same(f, s);
+}
+
+TEST(SetScope, LeavesParametersAlone) {
+  Schedule s(matmul_relu());
+  s.set_scope(s.block("C"), "C", ir::ScopeKind::Shared);
+  expect_same(matmul_relu(), s);
+  EXPECT_EQ(
+      diagnostic_of([&] { s.set_scope(s.block("D"), "D", ir::ScopeKind::Shared); }).code,
+      "schedule.set_scope.param");
+}
+
+TEST(DecomposeReduction, RefusesALoopInsideOfTheReduction) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.reorder({k, x});
+  const Diagnostic d = diagnostic_of([&] { s.decompose_reduction(s.block("C"), x); });
+  EXPECT_EQ(d.code, "schedule.decompose.outer");
+  s.decompose_reduction(s.block("C"), k);
+  expect_same(matmul(10, 12, 7), s);
+}
+
+TEST(RFactor, MakesPartialResults) {
+  const ir::LoopFunc f = matmul(3, 4, 10);
+  Schedule s(f);
+  const auto [y, x, k] = s.loops<3>("C");
+  const auto [k0, k1] = s.split<2>(k, {kOpen, 4});
+  const auto [partial, combined] = s.rfactor(s.block("C"), k1);
+  expect_same(f, s);
+  s.reorder({k0, k1});
+  s.vectorize(k1);
+  expect_same(f, s);
+}
+
+TEST(RFactor, WorksWhereTheReductionIsShorterThanTheFactor) {
+  const ir::LoopFunc f = matmul(3, 4, 3);
+  Schedule s(f);
+  const auto [y, x, k] = s.loops<3>("C");
+  const auto [k0, k1] = s.split<2>(k, {kOpen, 8});
+  s.rfactor(s.block("C"), k1);
+  expect_same(f, s);
+}
+
+TEST(TransformLayout, RefusesParametersAndMapsThatLoseElements) {
+  Schedule s(matmul_relu());
+  const ir::Var i("i"), j("j");
+  EXPECT_EQ(diagnostic_of([&] {
+              s.transform_layout(s.block("D"), "D", {{i, j}, {j, i}});
+            }).code,
+            "schedule.transform_layout.buffer");
+  EXPECT_EQ(diagnostic_of([&] {
+              s.transform_layout(s.block("C"), "C", {{i, j}, {i / 4, j}});
+            }).code,
+            "schedule.index_map.digits");
+  s.transform_layout(s.block("C"), "C", {{i, j}, {j / 5, i, j % 5}});
+  expect_same(matmul_relu(), s);
+}
+
+}  // namespace
+}  // namespace tilewright::schedule

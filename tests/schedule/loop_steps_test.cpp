@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/fixtures.h"
+
+namespace tilewright::schedule {
+namespace {
+
+TEST(Split, CoversALoopThatTheFactorDoesNotDivide) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.split(y, {kOpen, 4});
+  s.split(x, {3, 4});
+  s.split(k, {kOpen, 2, 2});
+  expect_same(matmul(10, 12, 7), s);
+  EXPECT_NE(ir::print(s.func()).find("where"), std::string::npos);
+}
+
+TEST(Split, NeedsNoPredicateWhereTheFactorDivides) {
+  Schedule s(matmul(8, 12, 6));
+  s.split(s.loops("C")[0], {kOpen, 4});
+  expect_same(matmul(8, 12, 6), s);
+  EXPECT_EQ(ir::print(s.func()).find("where"), std::string::npos);
+}
+
+TEST(Split, RefusesFactorsThatDoNotCoverTheLoop) {
+  Schedule s(matmul(10, 12, 7));
+  const LoopRef y = s.loops("C")[0];
+  const Diagnostic d = diagnostic_of([&] { s.split(y, {2, 4}); });
+  EXPECT_EQ(d.code, "schedule.split.factor");
+  EXPECT_NE(d.message.find("`y`"), std::string::npos);
+  EXPECT_EQ(diagnostic_of([&] { s.split(y, {kOpen, 0}); }).code, "schedule.split.factor");
+  EXPECT_EQ(diagnostic_of([&] { s.split(y, {kOpen, kOpen}); }).code, "schedule.split.factor");
+  expect_same(matmul(10, 12, 7), s);  // nothing half-done
+}
+
+TEST(Fuse, JoinsNestedLoops) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.fuse({y, x});
+  expect_same(matmul(10, 12, 7), s);
+}
+
+TEST(Fuse, RefusesAGap) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  EXPECT_EQ(diagnostic_of([&] { s.fuse({y, k}); }).code, "schedule.fuse.loops");
+}
+
+TEST(Reorder, ExchangesLoopsOfAReduction) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  const auto [y0, y1] = s.split<2>(y, {kOpen, 4});
+  const auto [k0, k1] = s.split<2>(k, {kOpen, 2});
+  s.reorder({k0, x, y0, k1, y1});
+  expect_same(matmul(10, 12, 7), s);
+}
+
+TEST(Reorder, RefusesWhatTwoLoopsCarry) {
+  // a[i, j] needs a[i - 1, j + 1]: exchanging i and j would read it before it is written.
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops skew(a: inout f32[8, 8]) {
+  for i in 1..8 { for j in 0..7 { a[i, j] = a[i - 1, j + 1] * 2.0 } }
+})");
+  Program program(f);
+  program.name("i", LoopResult{f.body.as<ir::For>()->var});
+  program.name("j", LoopResult{f.body.as<ir::For>()->body.as<ir::For>()->var});
+  const Diagnostic d = diagnostic_of([&] { Reorder{{{"j"}, {"i"}}}.apply(program); });
+  EXPECT_EQ(d.code, "schedule.reorder.dependence");
+  EXPECT_NE(d.notes[0].find("`a`"), std::string::npos);
+}
+
+TEST(Reorder, AllowsWhatOneLoopCarries) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops column(a: inout f32[8, 8]) {
+  for i in 1..8 { for j in 0..8 { a[i, j] = a[i - 1, j] * 2.0 } }
+})");
+  Program program(f);
+  program.name("i", LoopResult{f.body.as<ir::For>()->var});
+  program.name("j", LoopResult{f.body.as<ir::For>()->body.as<ir::For>()->var});
+  Reorder{{{"j"}, {"i"}}}.apply(program);
+  EXPECT_EQ(program.func().body.as<ir::For>()->var.name(), "j");
+  expect_same(f, program.func());
+}
+
+TEST(Tile, OrdersOuterPartsBeforeInnerParts) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.tile({y, x}, {4, 4});
+  expect_same(matmul(10, 12, 7), s);
+}
+
+TEST(Parallel, TakesASpatialLoopAndRefusesAReduction) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  const Diagnostic d = diagnostic_of([&] { s.parallel(k); });
+  EXPECT_EQ(d.code, "schedule.loop.dependence");
+  EXPECT_NE(d.notes[0].find("reduces into `C`"), std::string::npos);
+  s.parallel(y);
+  expect_same(matmul(10, 12, 7), s);
+}
+
+TEST(Parallel, RefusesALoopThatCarriesAValue) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops prefix(a: inout f32[8]) { for i in 1..8 { a[i] = a[i] + a[i - 1] } })");
+  Program program(f);
+  program.name("i", LoopResult{f.body.as<ir::For>()->var});
+  EXPECT_EQ(diagnostic_of([&] { Parallel{{"i"}}.apply(program); }).code,
+            "schedule.loop.dependence");
+}
+
+TEST(Vectorize, AsksForTheInitOfAReductionToBeSplitOff) {
+  Schedule s(matmul(10, 12, 8));
+  const auto [y, x, k] = s.loops<3>("C");
+  EXPECT_EQ(diagnostic_of([&] { s.vectorize(k); }).code, "schedule.vectorize.init");
+  s.decompose_reduction(s.block("C"), k);
+  s.vectorize(k);
+  expect_same(matmul(10, 12, 8), s);
+}
+
+TEST(Unroll, RefusesAMillionIterations) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops many(a: out f32[1000000]) { for i in 0..1000000 { a[i] = 0.0 } })");
+  Program program(f);
+  program.name("i", LoopResult{f.body.as<ir::For>()->var});
+  EXPECT_EQ(diagnostic_of([&] { Unroll{{"i"}}.apply(program); }).code, "schedule.loop.extent");
+}
+
+TEST(Bind, KeepsThreadsInsideOfBlocks) {
+  Schedule s(matmul(8, 8, 4));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.bind(x, ir::ThreadAxis::ThreadX);
+  s.bind(y, ir::ThreadAxis::BlockX);
+  expect_same(matmul(8, 8, 4), s);
+  Schedule t(matmul(8, 8, 4));
+  const auto [y2, x2, k2] = t.loops<3>("C");
+  t.bind(y2, ir::ThreadAxis::ThreadX);
+  EXPECT_EQ(diagnostic_of([&] { t.bind(x2, ir::ThreadAxis::BlockX); }).code,
+            "schedule.bind.order");
+}
+
+TEST(Partition, CutsTheRange) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.partition(y, {3, 8});
+  expect_same(matmul(10, 12, 7), s);
+  EXPECT_EQ(diagnostic_of([&] { s.partition(x, {5, 4}); }).code, "schedule.partition.point");
+}
+
+TEST(Fission, SeparatesIndependentStatements) {
+  Schedule s(matmul(10, 12, 7));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.decompose_reduction(s.block("C"), k);
+  const auto parts = s.fission(x, 1);
+  expect_same(matmul(10, 12, 7), s);
+  s.fission(y, 1);
+  expect_same(matmul(10, 12, 7), s);
+  ASSERT_EQ(parts.size(), 2u);
+}
+
+TEST(Merge, JoinsNeighboursOfEqualRange) {
+  Schedule s(matmul_relu());
+  const LoopRef y = s.loops("C")[0], z = s.loops("D")[0];
+  s.merge(y, z);
+  expect_same(matmul_relu(), s);
+}
+
+TEST(Merge, RefusesAConsumerThatReadsAhead) {
+  Schedule s(ir::parse_function(R"(
+loops ahead(A: in f32[8], C: out f32[8]) {
+  alloc B: f32[9]
+  for i in 0..8 { B[i + 1] = A[i] }
+  for j in 0..8 { B[0] = 1.0   C[j] = B[8 - j] }
+})"));
+  Program program(s.func());
+  const auto* seq = program.func().body.as<ir::Alloc>()->body.as<ir::Seq>();
+  program.name("i", LoopResult{seq->stmts[0].as<ir::For>()->var});
+  program.name("j", LoopResult{seq->stmts[1].as<ir::For>()->var});
+  EXPECT_EQ(diagnostic_of([&] { Merge{{"i"}, {"j"}}.apply(program); }).code,
+            "schedule.loop.dependence");
+}
+
+TEST(References, EndWithTheStepThatReplacesTheirLoop) {
+  Schedule s(matmul(10, 12, 7));
+  const LoopRef y = s.loops("C")[0];
+  s.split(y, {kOpen, 5});
+  EXPECT_EQ(diagnostic_of([&] { s.split(y, {kOpen, 5}); }).code, "schedule.ref.unknown");
+  EXPECT_EQ(diagnostic_of([&] { s.block("Q"); }).code, "schedule.block.unknown");
+}
+
+}  // namespace
+}  // namespace tilewright::schedule

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random tensor programs and random schedules of them. A step may refuse; what it accepts must not
+// change results.
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ir/interpret/interpret.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "lower/pipeline.h"
+#include "lower/to_blocks.h"
+#include "schedule/schedule.h"
+#include "te/te.h"
+
+namespace tilewright::schedule {
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : engine_(seed) {}
+  /// lo … hi, both included.
+  int64_t in(int64_t lo, int64_t hi) {
+    return lo + static_cast<int64_t>(engine_() % static_cast<uint64_t>(hi - lo + 1));
+  }
+  bool chance(int percent) { return in(1, 100) <= percent; }
+  template <class T>
+  const T& pick(const std::vector<T>& items) {
+    return items[static_cast<size_t>(in(0, static_cast<int64_t>(items.size()) - 1))];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// One to four stages over small odd sizes: pointwise, shifted, transposed and broadcast reads, sums,
+/// maxima and products of matrices.
+inline te::Program random_program(Random& random) {
+  using te::Expr;
+  using te::Tensor;
+  const auto size = [&] { return random.in(1, 9); };
+  std::vector<Tensor> inputs, all;
+  const int64_t count = random.in(1, 3);
+  for (int64_t i = 0; i < count; ++i)
+    inputs.push_back(te::placeholder("A" + std::to_string(i), ir::Elem::F32, {size(), size()}));
+  all = inputs;
+  const auto extent = [](const Tensor& t, int d) { return *ir::const_int(t.shape()[d]); };
+  const auto pointwise = [&](const Expr& a) -> Expr {
+    switch (random.in(0, 3)) {
+      case 0: return a * 2.0 + 1.0;
+      case 1: return te::exp(a);
+      case 2: return te::max(a, 0.0);
+      default: return a * a;
+    }
+  };
+  const int64_t stages = random.in(1, 4);
+  for (int64_t i = 0; i < stages; ++i) {
+    const std::string name = "S" + std::to_string(i);
+    const Tensor t = random.pick(all);
+    const Tensor u = random.pick(all);
+    const int64_t h = extent(t, 0), w = extent(t, 1);
+    const int64_t uh = extent(u, 0), uw = extent(u, 1);
+    switch (random.in(0, 6)) {
+      case 0:  // pointwise
+        all.push_back(te::compute(name, {h, w},
+                                  [&](te::Var y, te::Var x) { return pointwise(t(y, x)); }));
+        break;
+      case 1: {  // a stencil along one dimension
+        const int64_t taps = std::min<int64_t>(3, h);
+        all.push_back(te::compute(name, {h - taps + 1, w}, [&](te::Var y, te::Var x) {
+          Expr sum = t(y, x);
+          for (int64_t k = 1; k < taps; ++k) sum = sum + t(y + k, x) * (1.0 + static_cast<double>(k));
+          return sum;
+        }));
+        break;
+      }
+      case 2:  // transposed, with a padded border
+        all.push_back(te::compute(name, {w + 1, h}, [&](te::Var y, te::Var x) {
+          return te::guard(y < w, t(x, y), 0.5);
+        }));
+        break;
+      case 3: {  // two tensors, the second repeated where it is smaller
+        all.push_back(te::compute(name, {h, w}, [&](te::Var y, te::Var x) {
+          return t(y, x) + u(y % uh, x % uw);
+        }));
+        break;
+      }
+      case 4: {  // a row reduction, repeated over the row
+        const te::Axis k = te::reduce_axis(w, "k");
+        const bool maximum = random.chance(40);
+        all.push_back(te::compute(name, {h, 1}, [&](te::Var y, te::Var) {
+          return maximum ? te::max_over(t(y, k), k) : te::sum(t(y, k), k);
+        }));
+        break;
+      }
+      case 5: {  // a product over the common part of the inner dimension
+        const te::Axis k = te::reduce_axis(std::min(w, uh), "k");
+        all.push_back(te::compute(name, {h, uw}, [&](te::Var y, te::Var x) {
+          return te::sum(t(y, k) * u(k, x), k);
+        }));
+        break;
+      }
+      default: {  // a window sum over two axes
+        const int64_t r = std::min<int64_t>(2, h), s = std::min<int64_t>(3, w);
+        const te::Axis p = te::reduce_axis(r, "p"), q = te::reduce_axis(s, "q");
+        all.push_back(te::compute(name, {(h - r) / 2 + 1, w - s + 1}, [&](te::Var y, te::Var x) {
+          return te::sum(t(y * 2 + p, x + q) * (1.0 / 4.0), {p, q});
+        }));
+      }
+    }
+  }
+  std::vector<Tensor> outputs = {all.back()};
+  if (random.chance(30) && all.size() > inputs.size() + 1) outputs.push_back(all[inputs.size()]);
+  return te::program("random", inputs, outputs);
+}
+
+/// Tries `count` random steps; gives how many were accepted.
+inline int random_steps(Schedule& s, Random& random, int count) {
+  int accepted = 0;
+  for (int i = 0; i < count; ++i) {
+    std::vector<std::string> blocks, buffers;
+    std::vector<ir::Var> vars;
+    const ir::LoopFunc func = s.func();
+    ir::walk(func.body, [&](const ir::Block& b) {
+      blocks.push_back(b.name);
+      for (const auto* regions : {&b.reads, &b.writes})
+        for (const ir::Region& r : *regions) buffers.push_back(r.buffer->name);
+    });
+    if (blocks.empty()) return accepted;
+    const BlockRef block = s.block(random.pick(blocks));
+    const std::vector<LoopRef> own = s.loops(block);
+    const std::vector<LoopRef> other = s.loops(random.pick(blocks));
+    if (own.empty()) continue;
+    const LoopRef loop = random.pick(own);
+    const auto number = [&] { return Number(random.in(1, 5)); };
+    const auto scope = [&] {
+      return random.pick(std::vector<ir::ScopeKind>{ir::ScopeKind::Global, ir::ScopeKind::Shared,
+                                                    ir::ScopeKind::Register});
+    };
+    try {
+      switch (random.in(0, 18)) {
+        case 0:
+        case 1: s.split(loop, {kOpen, number()}); break;
+        case 2: s.split(loop, {number(), kOpen, number()}); break;
+        case 3: {
+          const size_t at = static_cast<size_t>(random.in(0, static_cast<int64_t>(own.size()) - 1));
+          if (at + 1 < own.size()) s.fuse({own[at], own[at + 1]});
+          break;
+        }
+        case 4:
+        case 5: {
+          std::vector<LoopRef> order = own;
+          for (size_t k = order.size(); k > 1; --k)
+            std::swap(order[k - 1],
+                      order[static_cast<size_t>(random.in(0, static_cast<int64_t>(k) - 1))]);
+          order.resize(static_cast<size_t>(random.in(1, static_cast<int64_t>(order.size()))));
+          s.reorder(order);
+          break;
+        }
+        case 6: s.vectorize(loop); break;
+        case 7: s.unroll(loop); break;
+        case 8: s.parallel(loop); break;
+        case 9:
+          if (!other.empty()) s.compute_at(block, random.pick(other));
+          break;
+        case 10:
+          if (!other.empty()) s.reverse_compute_at(block, random.pick(other));
+          break;
+        case 11: s.compute_inline(block); break;
+        case 12: s.reverse_compute_inline(block); break;
+        case 13: s.cache_read(block, random.pick(buffers), scope()); break;
+        case 14: s.cache_write(block, random.pick(buffers), scope()); break;
+        case 15: s.decompose_reduction(block, loop); break;
+        case 16: s.rfactor(block, loop); break;
+        case 17: s.partition(loop, {number()}); break;
+        default: {
+          const ir::Var a("a"), b("b");
+          const int64_t f = random.in(1, 4);
+          s.transform_layout(block, random.pick(buffers), {{a, b}, {b / f, a, b % f}});
+        }
+      }
+      ++accepted;
+    } catch (const Error&) {
+      // A refusal is an answer.
+    }
+  }
+  return accepted;
+}
+
+struct CaseResult {
+  int accepted = 0;
+  std::string failure;  // empty when all is right
+};
+
+inline std::vector<ir::Array> exact_args(const ir::LoopFunc& f, uint64_t seed) {
+  std::vector<ir::Array> args;
+  for (const ir::Param& p : f.params) {
+    std::vector<int64_t> shape;
+    for (const ir::Expr& e : p.buffer->shape) shape.push_back(*ir::const_int(e));
+    args.push_back(
+        ir::random_array(p.buffer->elem, shape, seed + args.size(), ir::Arithmetic::Exact));
+  }
+  return args;
+}
+
+/// One program, one schedule: the scheduled and the lowered program give what the plain loops give.
+inline CaseResult check_random_case(uint64_t seed, bool lower) {
+  Random random(seed);
+  CaseResult out;
+  const ir::LoopFunc before = lower::to_blocks(random_program(random));
+  Schedule s(before);
+  const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact};
+  std::vector<ir::Array> expected = exact_args(before, seed);
+  std::vector<ir::Array> got = expected, lowered = expected;
+  const auto fail = [&](const std::string& what) {
+    out.failure = "seed " + std::to_string(seed) + ": " + what + "\n" + ir::print(before) +
+                  print(s.trace()) + ir::print(s.func());
+  };
+  try {
+    out.accepted = random_steps(s, random, static_cast<int>(random.in(1, 12)));
+    ir::verify(s.func());
+    ir::interpret(before, expected, {}, options);
+    ir::interpret(s.func(), got, {}, options);
+    for (size_t i = 0; i < got.size(); ++i)
+      if (!ir::same_bits(expected[i], got[i])) {
+        fail("the scheduled program differs in " + before.params[i].buffer->name);
+        return out;
+      }
+    if (lower) {
+      lower::PassContext context;
+      ir::LoopFunc final;
+      try {
+        final = lower::run(lower::cpu_pipeline(), s.func(), context);
+      } catch (const Error& e) {
+        // Lowering may refuse what a CPU cannot do, with a reason.
+        if (e.diagnostic.code.starts_with("lower.")) return out;
+        throw;
+      }
+      ir::interpret(final, lowered, {}, options);
+      for (size_t i = 0; i < got.size(); ++i)
+        if (!ir::same_bits(expected[i], lowered[i])) {
+          fail("the lowered program differs in " + before.params[i].buffer->name + "\n" +
+               ir::print(final));
+          return out;
+        }
+    }
+  } catch (const std::exception& e) {
+    fail(e.what());
+  }
+  return out;
+}
+
+}  // namespace tilewright::schedule
