@@ -22,6 +22,10 @@ Context::Context(const ir::LoopFunc& func) : Context() {
 }
 
 Context::Context(const Context& other) : facts_(std::make_unique<Facts>(*other.facts_)) {}
+Context& Context::operator=(const Context& other) {
+  facts_ = std::make_unique<Facts>(*other.facts_);
+  return *this;
+}
 Context::~Context() = default;
 
 void Context::bind(const ir::Var& var, const ir::Expr& min, const ir::Expr& extent) {
@@ -42,7 +46,15 @@ Interval Context::bounds(const ir::Expr& e) const {
   if (!Solver::is_linear(e.type())) return range_of(e.type().elem);
   Solver& solver = facts_->solver;
   const Poly v = solver.value(e);
-  return v.ok ? narrow_interval(solver.range(v)) : range_of(e.type().elem);
+  if (!v.ok) return range_of(e.type().elem);
+  Interval out = narrow_interval(solver.range(v));
+  // What relates the variables to each other may say more: n - i >= 1 when i < n.
+  const std::vector<ir::Var> vars = solver.variables(v);
+  if (const auto lo = solver.eliminate(v, vars, false); lo && lo->is_constant())
+    out.lo = std::max(out.lo, lo->constant);
+  if (const auto hi = solver.eliminate(v, vars, true); hi && hi->is_constant())
+    out.hi = std::min(out.hi, hi->constant);
+  return out;
 }
 
 int64_t Context::divisor(const ir::Expr& e) const {

@@ -19,6 +19,7 @@ class Context {
   /// Knows the symbols of a function: range and divisor.
   explicit Context(const ir::LoopFunc& func);
   Context(const Context&);
+  Context& operator=(const Context&);
   ~Context();
 
   /// min <= var < min + extent, for a loop variable or block iterator. The bounds may be symbolic.

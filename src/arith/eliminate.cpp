@@ -175,6 +175,26 @@ std::optional<Poly> Eliminator::of_atom(Atom x, bool upper) {
   return constant_bound(x, upper);
 }
 
+std::vector<ir::Var> Solver::variables(const Poly& p) const {
+  std::vector<ir::Var> out;
+  std::vector<bool> seen(atoms_.size());
+  const auto visit = [&](const Poly& q, const auto& self) -> void {
+    for (const Poly::Term& t : q.terms) {
+      for (int i = 0; i < t.mono.degree(); ++i) {
+        const Atom a = t.mono.atom(i);
+        if (seen[a]) continue;
+        seen[a] = true;
+        const AtomInfo& info = atoms_[a];
+        if (info.kind == AtomKind::Var) out.push_back(ir::Var::of(*info.expr.as<ir::VarNode>()));
+        self(info.a, self);
+        self(info.b, self);
+      }
+    }
+  };
+  visit(p, visit);
+  return out;
+}
+
 std::optional<Poly> Solver::eliminate(const Poly& p, const std::vector<ir::Var>& vars, bool upper) {
   std::optional<Poly> out = Eliminator(*this, vars).bound(p, upper);
   if (out && !out->ok) out.reset();

@@ -91,6 +91,8 @@ class Solver {
   /// The truth of a condition that was assumed as it stands.
   std::optional<bool> known(const ir::Expr& condition) const;
 
+  /// The variables in a value.
+  std::vector<ir::Var> variables(const Poly& p) const;
   /// Symbolic bounds of a value free of the atoms of `vars`, `hi` or `lo`; nothing where none is known.
   std::optional<Poly> eliminate(const Poly& p, const std::vector<ir::Var>& vars, bool upper);
 
@@ -108,6 +110,7 @@ class Solver {
     Poly a, b;
     ir::Expr cond;  // Select
     size_t key = 0;
+    Atom age = 0;   // of the youngest variable in it
     // Facts.
     Interval assumed;
     Residue assumed_residue;
@@ -129,7 +132,10 @@ class Solver {
   friend class Search;
   friend class Eliminator;
 
+  bool prove_by_cases(const Poly& p, int effort, int cases);
+  static Poly substituted(const Poly& p, Atom atom, const Poly& by);
   Atom intern(AtomInfo info);
+  Atom age(const Poly& p) const;
   Atom var_atom(const ir::Var& var);
   Poly opaque(const ir::Expr& e);
   Poly ring(const ir::Expr& e);
@@ -143,8 +149,19 @@ class Solver {
   Residue compute_residue(const AtomInfo& info);
   WideInterval range(Mono m);
   Residue residue(Mono m);
-  std::optional<Poly> divide_small_parts(const Poly& p, int64_t d, Poly* dropped);
-  Poly split_by_constant(const Poly& p, int64_t d, Poly* rest);
+  /// p = divisor·quotient + rest
+  struct Parts {
+    Poly quotient, rest;
+  };
+  Parts split(const Poly& p, int64_t d);
+  Parts split(const Poly& p, const Poly& b);
+  struct Coarse {
+    int64_t unit;
+    Poly multiple, small;
+  };
+  std::optional<Coarse> coarsen(const Poly& p, int64_t d);
+  Poly divide_atoms(const Poly& m, int64_t k);
+  Poly quotient_atom(AtomKind kind, const Poly& a, const Poly& b);
 
   void save(Atom a);
   bool narrow_atom(Atom a, const Interval& range);

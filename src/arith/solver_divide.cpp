@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floor division and modulo of polynomials. With x = d·q + r the parts that d divides leave the
-// division: (16·x + 8·y + z) / 16 is x + y/2 when 0 <= z < 8.
-#include <numeric>
-
+// Floor division and modulo of polynomials: what the divisor divides leaves the division, what is
+// too small to matter disappears.
+//   (16·x + 8·y + z) / 16 is x + y/2 when 0 <= z < 8, and its remainder 8·(y % 2) + z
 #include "arith/solver.h"
 #include "ir/build.h"
 
@@ -18,180 +17,163 @@ std::optional<int64_t> period(const WideInterval& r, int64_t d) {
   return narrow(k);
 }
 
-int64_t positive_gcd(int64_t a, int64_t b) { return gcd(a, b); }
+/// The atom that is the whole of p.
+Atom lone_atom(const Poly& p) {
+  const bool alone = p.terms.size() == 1 && p.constant == 0 && p.terms[0].coefficient == 1 &&
+                     p.terms[0].mono.is_atom();
+  return alone ? p.terms[0].mono.atom(0) : Atom{0};
+}
 
 }  // namespace
 
-/// p = d·q + rest: returns q, with what d is known to divide moved out of `rest`.
-Poly Solver::split_by_constant(const Poly& p, int64_t d, Poly* rest) {
-  Poly q = Poly::of(floor_div(p.constant, d));
-  *rest = Poly::of(floor_mod(p.constant, d));
-  for (const Poly::Term& t : p.terms) {
-    const int64_t whole = t.coefficient / d, left = t.coefficient % d;  // towards 0: keeps the sign
-    if (whole != 0) q = add_scaled(q, whole, t.mono, Poly::of(1));
-    if (left == 0) continue;
-    // left · m with m = k·(m / k) + r and k = d / gcd(left, d): d divides left · k.
-    const int64_t g = positive_gcd(left, d), k = d / g;
-    const Residue r = residue(t.mono);
-    const bool known = k > 1 && (r.modulus == 0 || r.modulus % k == 0);
-    Poly m;
-    m.terms = {{t.mono, 1}};
-    if (known) {
-      const int64_t remainder = floor_mod(r.remainder, k);
-      if (t.mono.is_atom() && atoms_[t.mono.atom(0)].kind == AtomKind::Div &&
-          atoms_[t.mono.atom(0)].b.is_constant()) {
-        *rest = *rest + m * left;  // (x / a) / b is left to nested division
-        continue;
-      }
-      AtomInfo info;
-      info.kind = AtomKind::Div;
-      info.a = m;
-      info.b = Poly::of(k);
-      info.expr = to_expr(m) / k;
-      const Atom quotient = intern(std::move(info));
-      if (quotient == 0) return Poly::failed();
-      q = q + Poly::atom(quotient) * (left / g);
-      *rest = *rest + Poly::of(left) * remainder;
-    } else {
-      *rest = *rest + m * left;
-    }
-  }
-  if (rest->ok) {
-    q = q + Poly::of(floor_div(rest->constant, d));
-    rest->constant = floor_mod(rest->constant, d);
-  }
-  return q;
+Poly Solver::quotient_atom(AtomKind kind, const Poly& a, const Poly& b) {
+  // The atom must also be computable as it is written.
+  if (!fits(a, ir::Elem::I64) || !fits(b, ir::Elem::I64)) return Poly::failed();
+  AtomInfo info;
+  info.kind = kind;
+  info.a = a;
+  info.b = b;
+  info.expr = kind == AtomKind::Div ? to_expr(a) / to_expr(b) : to_expr(a) % to_expr(b);
+  const Atom atom = intern(std::move(info));
+  return atom == 0 ? Poly::failed() : Poly::atom(atom);
 }
 
-/// For d = g·k: p = g·s + small with `small` inside one period of g, so that p / d == s / k. Gives s,
-/// with the period's number added, and `dropped`, the part of p that is not g·s.
-std::optional<Poly> Solver::divide_small_parts(const Poly& p, int64_t d, Poly* dropped) {
-  int64_t best = 1;
-  Poly best_s;
-  for (const Poly::Term& candidate : p.terms) {
-    const int64_t g = positive_gcd(candidate.coefficient, d);
-    if (g <= best) continue;
-    Poly s, small = Poly::of(p.constant);
-    for (const Poly::Term& t : p.terms) (t.coefficient % g == 0 ? s : small).terms.push_back(t);
-    const std::optional<int64_t> k = period(range(small), g);
-    if (!k) continue;
-    best = g;
-    best_s = divide_down(s, g) + Poly::of(*k);
-    *dropped = small - Poly::of(g) * *k;
+/// By a constant: coefficients lose their multiples of d, towards 0 so that signs stay, and so do
+/// factors whose residue is known: with n ≡ 0 (mod 16), n + 15 is 16·(n/16) + 15.
+Solver::Parts Solver::split(const Poly& p, int64_t d) {
+  Poly quotient, rest = Poly::of(p.constant);
+  for (const Poly::Term& t : p.terms) {
+    const int64_t left = t.coefficient % d;
+    quotient = add_scaled(quotient, t.coefficient / d, t.mono, Poly::of(1));
+    if (left == 0) continue;
+    const int64_t unit = gcd(left, d), k = d / unit;  // d divides left·k
+    const Residue r = residue(t.mono);
+    Poly m;
+    m.terms = {{t.mono, 1}};
+    if (r.modulus != 0 && r.modulus % k == 0) {
+      const Poly by_k = divide_atoms(m, k);
+      if (by_k.ok) {
+        quotient = quotient + by_k * (left / unit);
+        rest = rest + Poly::of(floor_mod(r.remainder, k)) * left;
+        continue;
+      }
+    }
+    rest = rest + m * left;
   }
-  if (best == 1) return std::nullopt;
-  return best_s;
+  if (rest.ok) {
+    quotient = quotient + Poly::of(floor_div(rest.constant, d));
+    rest.constant = floor_mod(rest.constant, d);
+  }
+  return {quotient, rest};
+}
+
+/// m / k for a product of atoms.
+Poly Solver::divide_atoms(const Poly& m, int64_t k) {
+  if (const Atom a = lone_atom(m); a != 0 && atoms_[a].kind == AtomKind::Div) {
+    const Poly x = atoms_[a].a, y = atoms_[a].b;
+    if (y.is_constant()) {
+      const std::optional<int64_t> both = narrow(Wide{y.constant} * k);
+      return both ? divide(x, Poly::of(*both)) : Poly::failed();
+    }
+  }
+  return quotient_atom(AtomKind::Div, m, Poly::of(k));
+}
+
+/// By a term: only what has all its factors.
+Solver::Parts Solver::split(const Poly& p, const Poly& b) {
+  if (b.terms.size() != 1 || b.constant != 0) return {Poly(), p};
+  const Poly::Term& unit = b.terms[0];
+  Poly quotient, rest = Poly::of(p.constant);
+  for (const Poly::Term& t : p.terms) {
+    Mono left;
+    if (t.coefficient % unit.coefficient == 0 && arith::divide(t.mono, unit.mono, &left))
+      quotient = add_scaled(quotient, t.coefficient / unit.coefficient, left, Poly::of(1));
+    else
+      rest = add_scaled(rest, t.coefficient, t.mono, Poly::of(1));
+  }
+  return {quotient, rest};
+}
+
+/// p = unit·multiple + small with 0 <= small < unit, for a unit that divides d: then p / d is
+/// multiple / (d / unit). The largest such unit.
+std::optional<Solver::Coarse> Solver::coarsen(const Poly& p, int64_t d) {
+  std::optional<Coarse> best;
+  for (const Poly::Term& candidate : p.terms) {
+    const int64_t unit = gcd(candidate.coefficient, d);
+    if (unit <= (best ? best->unit : 1)) continue;
+    Poly large, small = Poly::of(p.constant);
+    for (const Poly::Term& t : p.terms)
+      (t.coefficient % unit == 0 ? large : small).terms.push_back(t);
+    const std::optional<int64_t> k = period(range(small), unit);
+    if (k) best = {unit, divide_down(large, unit) + Poly::of(*k), small - Poly::of(unit) * *k};
+  }
+  return best;
 }
 
 Poly Solver::divide(const Poly& a, const Poly& b) {
   if (!a.ok || !b.ok) return Poly::failed();
-  AtomInfo info;
-  info.kind = AtomKind::Div;
-  if (b.is_constant()) {
-    int64_t d = b.constant;
-    if (d == 0 || a.is_zero()) return Poly();
-    if (d == Interval::kMin) return Poly::failed();
-    if (d < 0) return divide(a * -1, Poly::of(-d));
-    if (d == 1) return a;
-    Poly rest;
-    Poly q = split_by_constant(a, d, &rest);
-    if (!q.ok || !rest.ok) return Poly::failed();
-    if (const auto k = period(range(rest), d)) return q + Poly::of(*k);
-    Poly dropped;
-    if (const auto smaller = divide_small_parts(rest, d, &dropped)) {
-      const int64_t g = [&] {
-        for (const Poly::Term& t : rest.terms) {
-          const int64_t c = smaller->coefficient(t.mono);
-          if (c != 0) return t.coefficient / c;
-        }
-        return int64_t{1};
-      }();
-      return q + divide(*smaller, Poly::of(d / g));
-    }
-    // (x / k) / d is x / (k·d).
-    if (rest.terms.size() == 1 && rest.terms[0].coefficient == 1 && rest.terms[0].mono.is_atom()) {
-      const AtomInfo& inner = atoms_[rest.terms[0].mono.atom(0)];
-      if (inner.kind == AtomKind::Div && inner.b.is_constant()) {
-        const Poly x = inner.a;
-        const int64_t k = inner.b.constant;
-        if (const auto kd = narrow(Wide{k} * d))
-          return q + divide(x + Poly::of(rest.constant) * k, Poly::of(*kd));
-      }
-    }
-    info.a = rest;
-    info.b = Poly::of(d);
-    info.expr = to_expr(rest) / d;
-    const Atom atom = intern(std::move(info));
-    return atom == 0 ? Poly::failed() : q + Poly::atom(atom);
+  if (!b.is_constant()) {
+    if (!prove_positive(b, kEffort)) return Poly::failed();
+    const Parts parts = split(a, b);
+    if (prove_nonneg(parts.rest, kEffort) && prove_positive(b - parts.rest, kEffort))
+      return parts.quotient;
+    return parts.quotient + quotient_atom(AtomKind::Div, parts.rest, b);
   }
-  if (range(b).lo < 1 && !prove_positive(b, kEffort)) return Poly::failed();
-  Poly q, rest = a;
-  if (b.terms.size() == 1 && b.constant == 0) {
-    const Poly::Term& unit = b.terms[0];
-    for (const Poly::Term& t : a.terms) {
-      Mono left;
-      if (t.coefficient % unit.coefficient != 0 || !arith::divide(t.mono, unit.mono, &left)) continue;
-      q = add_scaled(q, t.coefficient / unit.coefficient, left, Poly::of(1));
-      rest = add_scaled(rest, -t.coefficient, t.mono, Poly::of(1));
+  const int64_t d = b.constant;
+  if (d == 0) return Poly();
+  if (d == 1) return a;
+  if (d < 0) return d == Interval::kMin ? Poly::failed() : divide(a * -1, Poly::of(-d));
+  const auto [quotient, rest] = split(a, d);
+  if (!quotient.ok || !rest.ok) return Poly::failed();
+  if (const auto k = period(range(rest), d)) return quotient + Poly::of(*k);
+  if (const auto coarse = coarsen(rest, d))
+    return quotient + divide(coarse->multiple, Poly::of(d / coarse->unit));
+  Poly alone = rest;
+  alone.constant = 0;
+  if (const Atom inner = lone_atom(alone); inner != 0 && atoms_[inner].b.is_constant()) {
+    const AtomKind kind = atoms_[inner].kind;
+    const Poly x = atoms_[inner].a;
+    const int64_t k = atoms_[inner].b.constant;
+    // (x / k + c) / d is (x + c·k) / (k·d), and (x % k) / d is (x / d) % (k / d) when d divides k.
+    const std::optional<int64_t> kd = narrow(Wide{k} * d);
+    if (kind == AtomKind::Div && kd) {
+      const Poly out = divide(x + Poly::of(rest.constant) * k, Poly::of(*kd));
+      if (out.ok) return quotient + out;
+    }
+    if (kind == AtomKind::Mod && k % d == 0 && rest.constant == 0) {
+      const Poly out = modulo(divide(x, b), Poly::of(k / d));
+      if (out.ok) return quotient + out;
     }
   }
-  if (prove_nonneg(rest, kEffort) && prove_positive(b - rest, kEffort)) return q;
-  info.a = rest;
-  info.b = b;
-  info.expr = to_expr(rest) / to_expr(b);
-  const Atom atom = intern(std::move(info));
-  return atom == 0 ? Poly::failed() : q + Poly::atom(atom);
+  return quotient + quotient_atom(AtomKind::Div, rest, b);
 }
 
 Poly Solver::modulo(const Poly& a, const Poly& b) {
   if (!a.ok || !b.ok) return Poly::failed();
-  AtomInfo info;
-  info.kind = AtomKind::Mod;
-  if (b.is_constant()) {
-    const int64_t d = b.constant;
-    if (d == 0 || d == 1 || d == -1) return Poly();
-    if (d < 0) return Poly::failed();
-    Poly rest;
-    split_by_constant(a, d, &rest);
-    if (!rest.ok) return Poly::failed();
-    if (const auto k = period(range(rest), d)) return rest - Poly::of(d) * *k;
-    Poly dropped;
-    if (const auto smaller = divide_small_parts(rest, d, &dropped)) {
-      for (const Poly::Term& t : rest.terms) {
-        const int64_t c = smaller->coefficient(t.mono);
-        if (c == 0) continue;
-        const int64_t g = t.coefficient / c;
-        return modulo(*smaller, Poly::of(d / g)) * g + dropped;
-      }
-    }
-    // (x % (k·d)) % d is x % d.
-    if (rest.terms.size() == 1 && rest.terms[0].coefficient == 1 && rest.terms[0].mono.is_atom()) {
-      const AtomInfo& inner = atoms_[rest.terms[0].mono.atom(0)];
-      if (inner.kind == AtomKind::Mod && inner.b.is_constant() && inner.b.constant % d == 0)
-        return modulo(inner.a + Poly::of(rest.constant), b);
-    }
-    info.a = rest;
-    info.b = b;
-    info.expr = to_expr(rest) % d;
-    const Atom atom = intern(std::move(info));
-    return atom == 0 ? Poly::failed() : Poly::atom(atom);
+  if (!b.is_constant()) {
+    if (!prove_positive(b, kEffort)) return Poly::failed();
+    const Poly rest = split(a, b).rest;
+    if (prove_nonneg(rest, kEffort) && prove_positive(b - rest, kEffort)) return rest;
+    return quotient_atom(AtomKind::Mod, rest, b);
   }
-  if (range(b).lo < 1 && !prove_positive(b, kEffort)) return Poly::failed();
-  Poly rest = a;
-  if (b.terms.size() == 1 && b.constant == 0) {
-    const Poly::Term& unit = b.terms[0];
-    for (const Poly::Term& t : a.terms) {
-      Mono left;
-      if (t.coefficient % unit.coefficient == 0 && arith::divide(t.mono, unit.mono, &left))
-        rest = add_scaled(rest, -t.coefficient, t.mono, Poly::of(1));
-    }
+  const int64_t d = b.constant;
+  if (d == 0 || d == 1) return Poly();
+  if (d < 0) return Poly::failed();
+  const Poly rest = split(a, d).rest;
+  if (!rest.ok) return Poly::failed();
+  if (const auto k = period(range(rest), d)) return rest - Poly::of(d) * *k;
+  if (const auto coarse = coarsen(rest, d))
+    return modulo(coarse->multiple, Poly::of(d / coarse->unit)) * coarse->unit + coarse->small;
+  // (x % k + c) % d is (x + c) % d when d divides k.
+  Poly alone = rest;
+  alone.constant = 0;
+  if (const Atom inner = lone_atom(alone);
+      inner != 0 && atoms_[inner].kind == AtomKind::Mod && atoms_[inner].b.is_constant() &&
+      atoms_[inner].b.constant % d == 0) {
+    const Poly out = modulo(atoms_[inner].a + Poly::of(rest.constant), b);
+    if (out.ok) return out;
   }
-  if (prove_nonneg(rest, kEffort) && prove_positive(b - rest, kEffort)) return rest;
-  info.a = rest;
-  info.b = b;
-  info.expr = to_expr(rest) % to_expr(b);
-  const Atom atom = intern(std::move(info));
-  return atom == 0 ? Poly::failed() : Poly::atom(atom);
+  return quotient_atom(AtomKind::Mod, rest, b);
 }
 
 }  // namespace tilewright::arith

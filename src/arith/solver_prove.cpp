@@ -41,6 +41,7 @@ class Search {
 namespace {
 
 constexpr int kMaxDepth = 10;
+constexpr int kMaxCases = 3;
 
 /// The term with the youngest atom: inner variables and what is made of others come first.
 const Poly::Term* youngest(const Poly& p) {
@@ -232,12 +233,64 @@ bool Solver::prove(const Expr& condition, int effort) {
   }
   if (!is_linear(b->a.type())) return false;
   const Poly x = value(b->a), y = value(b->b);
+  const auto nonneg = [&](const Poly& p) { return prove_by_cases(p, effort, kMaxCases); };
   switch (b->op) {
-    case BinaryOp::Lt: return prove_positive(y - x, effort);
-    case BinaryOp::Le: return prove_nonneg(y - x, effort);
-    case BinaryOp::Eq: return prove_zero(paired(y - x), effort);
+    case BinaryOp::Lt: return nonneg(y - x - Poly::of(1));
+    case BinaryOp::Le: return nonneg(y - x);
+    case BinaryOp::Eq: {
+      const Poly d = paired(y - x);
+      return d.is_zero() || (nonneg(d) && nonneg(d * -1));
+    }
     default: return prove_nonzero(y - x, effort);
   }
+}
+
+/// Where a minimum, maximum or choice decides, each of its cases with what holds in it.
+bool Solver::prove_by_cases(const Poly& p, int effort, int cases) {
+  if (prove_nonneg(p, effort)) return true;
+  if (cases == 0 || !p.ok) return false;
+  for (const Poly::Term& t : p.terms) {
+    for (int i = 0; i < t.mono.degree(); ++i) {
+      const AtomInfo& info = atoms_[t.mono.atom(i)];
+      if (info.kind != AtomKind::Min && info.kind != AtomKind::Max && info.kind != AtomKind::Select)
+        continue;
+      const AtomKind kind = info.kind;
+      const Poly a = info.a, b = info.b;
+      const Expr cond = info.cond;
+      const auto holds = [&](const Poly& value, const Poly& above, const Expr& fact) {
+        const Mark here = mark();
+        if (fact)
+          assume(fact);
+        else
+          assume_nonneg(above);
+        const bool proved = prove_by_cases(substituted(p, t.mono.atom(i), value), effort, cases - 1);
+        rewind(here);
+        return proved;
+      };
+      if (kind == AtomKind::Select) {
+        const Expr opposite = negated(cond);
+        return holds(a, {}, cond) &&
+               holds(b, {}, opposite ? opposite : ir::logical_not(cond));
+      }
+      const Poly up = b - a;
+      return kind == AtomKind::Min ? holds(a, up, {}) && holds(b, up * -1, {})
+                                   : holds(b, up, {}) && holds(a, up * -1, {});
+    }
+  }
+  return false;
+}
+
+/// p with an atom replaced.
+Poly Solver::substituted(const Poly& p, Atom atom, const Poly& by) {
+  Poly out = Poly::of(p.constant);
+  for (const Poly::Term& t : p.terms) {
+    Mono rest = t.mono;
+    Poly product = Poly::of(t.coefficient);
+    while (arith::divide(rest, Mono::of(atom), &rest)) product = product * by;
+    // The failed division above left `rest` without the atom.
+    out = out + add_scaled(Poly(), 1, rest, product);
+  }
+  return out;
 }
 
 }  // namespace tilewright::arith

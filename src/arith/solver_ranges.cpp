@@ -30,6 +30,23 @@ WideInterval times(const WideInterval& a, const WideInterval& b) {
 
 Interval narrow_interval(const WideInterval& r) { return {clamp_wide(r.lo), clamp_wide(r.hi)}; }
 
+/// a / b and a % b for b >= 1.
+Interval divided(const WideInterval& a, const WideInterval& b) {
+  const Wide least = std::max<Wide>(b.lo, 1), most = std::max(b.hi, least);
+  return narrow_interval({floor_div_wide(a.lo, a.lo < 0 ? least : most),
+                          floor_div_wide(a.hi, a.hi < 0 ? most : least)});
+}
+
+Interval remainder(const WideInterval& a, const WideInterval& b) {
+  const Wide least = std::max<Wide>(b.lo, 1), most = std::max(b.hi, least);
+  if (least == most && floor_div_wide(a.lo, most) == floor_div_wide(a.hi, most)) {
+    const Wide start = floor_div_wide(a.lo, most) * most;
+    return narrow_interval({a.lo - start, a.hi - start});
+  }
+  if (a.lo >= 0 && a.hi < least) return narrow_interval(a);
+  return narrow_interval({0, a.lo >= 0 ? std::min(a.hi, most - 1) : most - 1});
+}
+
 /// Both hold.
 Residue meet(const Residue& a, const Residue& b) {
   if (a.modulus == 0 || b.modulus == 1) return a;
@@ -175,13 +192,13 @@ Interval Solver::compute_range(const AtomInfo& info) {
     return intersect(opaque_range(e), range_of(e.type().elem));
   }
   const Poly pa = info.a, pb = info.b;  // the table may grow below
-  const Interval a = narrow_interval(range(pa)), b = narrow_interval(range(pb));
+  const WideInterval a = range(pa), b = range(pb);
   switch (kind) {
-    case AtomKind::Div: return apply(BinaryOp::Div, a, b);
-    case AtomKind::Mod: return apply(BinaryOp::Mod, a, b);
-    case AtomKind::Min: return apply(BinaryOp::Min, a, b);
-    case AtomKind::Max: return apply(BinaryOp::Max, a, b);
-    default: return hull(a, b);
+    case AtomKind::Div: return divided(a, b);
+    case AtomKind::Mod: return remainder(a, b);
+    case AtomKind::Min: return narrow_interval({std::min(a.lo, b.lo), std::min(a.hi, b.hi)});
+    case AtomKind::Max: return narrow_interval({std::max(a.lo, b.lo), std::max(a.hi, b.hi)});
+    default: return narrow_interval({std::min(a.lo, b.lo), std::max(a.hi, b.hi)});
   }
 }
 

@@ -85,9 +85,17 @@ Atom Solver::intern(AtomInfo info) {
   if (atoms_.size() >= kMaxAtoms) return 0;
   info.key = key;
   const auto atom = static_cast<Atom>(atoms_.size());
+  info.age = by_parts ? std::max(age(info.a), age(info.b)) : atom;
   atoms_.push_back(std::move(info));
   by_key_.emplace(key, atom);
   return atom;
+}
+
+Atom Solver::age(const Poly& p) const {
+  Atom out = 0;
+  for (const Poly::Term& t : p.terms)
+    for (int i = 0; i < t.mono.degree(); ++i) out = std::max(out, atoms_[t.mono.atom(i)].age);
+  return out;
 }
 
 Atom Solver::var_atom(const ir::Var& var) {
@@ -192,7 +200,7 @@ Poly Solver::leaf(const Expr& e) {
   if (const ir::VarNode* v = e.as<ir::VarNode>()) {
     const Atom a = var_atom(ir::Var::of(*v));
     if (a == 0) return Poly::failed();
-    return atoms_[a].definition ? *atoms_[a].definition : Poly::atom(a);
+    return expand_ && atoms_[a].definition ? *atoms_[a].definition : Poly::atom(a);
   }
   const Elem elem = e.type().elem;
   if (const ir::Cast* c = e.as<ir::Cast>()) {
@@ -231,38 +239,57 @@ Poly Solver::leaf(const Expr& e) {
   }
 }
 
-/// a·(x % d) + a·d·(x / d) is a·x; with a known remainder, d·(x / d) is x less it.
+namespace {
+
+/// Does p have all of k·m·part but for the constant?
+bool contains(const Poly& p, int64_t k, Mono m, const Poly& part) {
+  const Poly scaled = add_scaled(Poly(), k, m, part);
+  if (!scaled.ok) return false;
+  for (const Poly::Term& t : scaled.terms)
+    if (p.coefficient(t.mono) != t.coefficient) return false;
+  return true;
+}
+
+}  // namespace
+
+/// Puts quotients and remainders together again:
+///   a·(x % d) + a·d·(x / d)  →  a·x
+///   a·x - a·d·(x / d)        →  a·(x % d)
+///   d·(x / d)                →  x - r  when x leaves r
 Poly Solver::paired(const Poly& p) {
   for (size_t i = p.terms.size(); p.ok && i-- > 0;) {
     const Poly::Term t = p.terms[i];
-    // The quotient is the youngest atom of its monomial or stands beside its divisor.
-    for (int k = 0; k < t.mono.degree(); ++k) {
-      const Atom q = t.mono.atom(k);
-      if (atoms_[q].kind != AtomKind::Div) continue;
-      const Poly x = atoms_[q].a, d = atoms_[q].b;
-      Mono cofactor;
-      arith::divide(t.mono, Mono::of(q), &cofactor);
-      int64_t scale = t.coefficient;  // the term is scale · cofactor · d · q
-      if (d.is_constant()) {
-        if (scale % d.constant != 0) continue;
-        scale /= d.constant;
-      } else {
-        if (d.terms.size() != 1 || d.constant != 0 || scale % d.terms[0].coefficient != 0 ||
-            !arith::divide(cofactor, d.terms[0].mono, &cofactor))
-          continue;
-        scale /= d.terms[0].coefficient;
-      }
+    for (int k = t.mono.degree(); k-- > 0;) {
+      const Atom atom = t.mono.atom(k);
+      const AtomKind kind = atoms_[atom].kind;
+      if (kind != AtomKind::Div && kind != AtomKind::Mod) continue;
+      const Poly x = atoms_[atom].a, d = atoms_[atom].b;
       Poly term;
       term.terms = {t};
+      const Poly without = p - term;
+      Mono cofactor;
+      arith::divide(t.mono, Mono::of(atom), &cofactor);
+      if (kind == AtomKind::Mod) {
+        const Poly multiple = divide(x, d) * d;
+        if (multiple.ok && !multiple.terms.empty() && contains(without, t.coefficient, cofactor, multiple))
+          return paired(add_scaled(without, t.coefficient, cofactor, x - multiple));
+        continue;
+      }
+      // The term as scale · cofactor · d · (x / d).
+      const Parts of_d = d.is_constant() ? Parts{} : split(add_scaled(Poly(), 1, cofactor, Poly::of(1)), d);
+      if (!d.is_constant() && (of_d.quotient.terms.size() > 1 || !of_d.rest.is_zero())) continue;
+      if (!d.is_constant())
+        cofactor = of_d.quotient.terms.empty() ? Mono{} : of_d.quotient.terms[0].mono;
+      const int64_t by = d.is_constant() ? d.constant : 1;
+      if (t.coefficient % by != 0) continue;
+      const int64_t scale = t.coefficient / by;
+      const bool cancels = contains(without, -scale, cofactor, x);
+      const Residue r = d.is_constant() ? residue(x) : Residue{};
+      const bool known = d.is_constant() && (r.modulus == 0 || r.modulus % d.constant == 0);
+      if (!cancels && !known) continue;
       const Poly remainder = modulo(x, d);
-      if (remainder.is_constant())
-        return paired(add_scaled(p - term, scale, cofactor, x - remainder));
-      if (remainder.terms.size() != 1 || remainder.constant != 0) continue;
-      Mono of_remainder;
-      if (!multiply(remainder.terms[0].mono, cofactor, &of_remainder)) continue;
-      if (remainder.terms[0].coefficient == 1 && p.coefficient(of_remainder) == scale)
-        return paired(add_scaled(add_scaled(p - term, -scale, cofactor, remainder), scale,
-                                 cofactor, x));
+      if (remainder.ok && (cancels || remainder.is_constant()))
+        return paired(add_scaled(without, scale, cofactor, x - remainder));
     }
   }
   return p;
@@ -333,12 +360,16 @@ Poly Solver::absorbed(const Poly& p) {
 }
 
 Expr Solver::to_expr(const Poly& p) const {
-  // By the youngest factor, so that outer loops come first; products before what they are made of.
+  // By the youngest variable, so that outer loops come first; products before what they are made of.
   std::vector<Poly::Term> terms = p.terms;
-  const auto age = [](Mono m) { return m.atom(m.degree() - 1); };
+  const auto age_of = [&](Mono m) {
+    Atom out = 0;
+    for (int i = 0; i < m.degree(); ++i) out = std::max(out, atoms_[m.atom(i)].age);
+    return out;
+  };
   std::stable_sort(terms.begin(), terms.end(), [&](const Poly::Term& a, const Poly::Term& b) {
-    if (age(a.mono) != age(b.mono)) return age(a.mono) < age(b.mono);
-    return a.mono.degree() > b.mono.degree();
+    const Atom x = age_of(a.mono), y = age_of(b.mono);
+    return x != y ? x < y : a.mono.degree() > b.mono.degree();
   });
   std::stable_partition(terms.begin(), terms.end(),
                         [](const Poly::Term& t) { return t.coefficient > 0; });

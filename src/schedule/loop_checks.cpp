@@ -69,6 +69,23 @@ void require_independent(const Program& program, const ir::For& loop, bool allow
 void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::ThreadAxis axis,
               std::string_view step) {
   require_serial(loop, step);
+  const auto concurrent = [](ir::ForKind k) {
+    return k == ir::ForKind::Parallel || k == ir::ForKind::Bound || k == ir::ForKind::VThread;
+  };
+  const auto refuse = [&](const ir::For& outer, const ir::For& inner) {
+    throw Error({.code = "schedule.loop.place",
+                 .message = str("cannot ", step, " `", loop.var.name(), "`"),
+                 .notes = {str("`", inner.var.name(), "` would start threads inside of the lanes of `",
+                               outer.var.name(), "`")},
+                 .help = "vectorize loops inside of all parallel ones"});
+  };
+  if (concurrent(kind))
+    for (const ir::For* outer : program.loops_around(loop))
+      if (outer->loop == ir::ForKind::Vectorized) refuse(*outer, loop);
+  if (kind == ir::ForKind::Vectorized)
+    ir::walk(loop.body, [&](const ir::For& inner) {
+      if (concurrent(inner.loop)) refuse(loop, inner);
+    });
   program.replace(loop, ir::with(loop, [&](ir::For& f) {
                     f.loop = kind;
                     f.axis = axis;

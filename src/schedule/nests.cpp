@@ -139,22 +139,43 @@ ir::Region touched(const Stmt& root, const ir::Buffer& buffer, bool writes,
       inside.bind(l->var, l->min, l->extent);
       inner.push_back(l->var);
     }
-    if (a.condition) inside.assume(a.condition);
+    // Predicates are left out: a tile keeps its constant extents, and what is placed over the region
+    // gets a predicate of its own.
     const ir::Region wide = arith::widen(a.region, inner, inside);
     all = all.ranges.empty() && buffer->rank() > 0 ? wide : arith::unite(all, wide, at_root);
   }
   return all;
 }
 
-std::vector<ir::Range> iterated(const Program& program, const ir::Block& block, const Stmt& nest) {
-  arith::Context context = program.context_at(program.path_to(nest));
-  std::vector<ir::Var> inner;
-  for (const ir::For* l : program.loops_around(block)) {
-    if (!contains(nest, Stmt::of(*l))) continue;
-    context.bind(l->var, l->min, l->extent);
-    inner.push_back(l->var);
+namespace {
+
+/// The loops around the block from `root` inwards, and what is known outside of them.
+struct InnerLoops {
+  std::vector<const ir::For*> loops;
+  arith::Context outside;
+  InnerLoops(const Program& program, const ir::Block& block, const Stmt& root)
+      : outside(program.context_at(above(program.path_to(root)))) {
+    const Path path = program.path_to(block);
+    bool inside = false;
+    for (const Stmt& s : path) {
+      inside = inside || s == root;
+      if (const auto* l = s.as<ir::For>(); l && inside) loops.push_back(l);
+    }
   }
-  // The iterators' domain is a box like a buffer's, so that it widens by the same rules.
+  static Path above(Path path) {
+    path.pop_back();
+    return path;
+  }
+};
+
+/// The box of the iterators is like a buffer's, so that it widens by the same rules.
+std::vector<ir::Range> widened_bindings(const ir::Block& block, const InnerLoops& inner) {
+  arith::Context context = inner.outside;
+  std::vector<ir::Var> vars;
+  for (const ir::For* l : inner.loops) {
+    context.bind(l->var, l->min, l->extent);
+    vars.push_back(l->var);
+  }
   std::vector<Expr> shape;
   ir::Region box;
   for (const ir::BlockIter& it : block.iters) {
@@ -162,7 +183,156 @@ std::vector<ir::Range> iterated(const Program& program, const ir::Block& block, 
     box.ranges.push_back({it.binding, 1});
   }
   box.buffer = ir::make_buffer(block.name, ir::Elem::Bool, shape);
-  return arith::widen(box, inner, context).ranges;
+  return arith::widen(box, vars, context).ranges;
+}
+
+}  // namespace
+
+std::vector<ir::Range> iterated(const Program& program, const ir::Block& block, const Stmt& root) {
+  return widened_bindings(block, InnerLoops(program, block, root));
+}
+
+std::string why_not_exact(const Program& program, const ir::Block& block, const Stmt& root) {
+  const InnerLoops inner(program, block, root);
+  const std::vector<ir::Range> box = widened_bindings(block, inner);
+  arith::Context context = inner.outside;
+  std::vector<Expr> bindings;
+  Expr places = 1;
+  for (size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.iters[i].kind != ir::IterKind::Spatial) continue;
+    bindings.push_back(block.iters[i].binding);
+    places = places * box[i].extent;
+  }
+  for (const ir::BlockIter& it : block.iters) {
+    if (it.kind == ir::IterKind::Spatial) continue;
+    for (const ir::For* l : program.loops_around(block))
+      if (uses(it.binding, l->var) &&
+          std::find(inner.loops.begin(), inner.loops.end(), l) == inner.loops.end())
+        return str("the reduction goes on in loop `", l->var.name(), "` outside");
+  }
+  std::vector<ir::Var> serving;
+  ir::VarMap first;
+  Expr points = 1;
+  for (const ir::For* l : inner.loops) {
+    const bool serves = std::any_of(bindings.begin(), bindings.end(),
+                                    [&](const Expr& e) { return uses(e, l->var); });
+    if (!serves) {
+      if (!context.can_prove(Expr(1) <= l->extent))
+        return str("loop `", l->var.name(), "` may run no iteration");
+      first[l->var] = l->min;
+      continue;
+    }
+    serving.push_back(l->var);
+    points = points * l->extent;
+  }
+  for (const ir::For* l : inner.loops) context.bind(l->var, l->min, l->extent);
+  if (!context.can_prove_equal(points, places))
+    return str("the loops of block `", block.name, "` do not reach every element of a box");
+  if (const arith::IterMap map = arith::iter_map(bindings, serving, context); !map.injective)
+    return map.reason;
+  if (block.predicate) {
+    if (has_load(block.predicate)) return "its predicate reads memory";
+    // Outside of the iterators' domain nothing is wanted; inside, the predicate must hold.
+    ir::VarMap values;
+    for (const ir::BlockIter& it : block.iters) {
+      const Expr binding = ir::substitute(it.binding, first);
+      values[it.var] = binding;
+      context.assume(Expr(0) <= binding);
+      context.assume(binding < it.extent);
+    }
+    if (!context.can_prove(ir::substitute(ir::substitute(block.predicate, values), first)))
+      return str("the predicate of block `", block.name, "` leaves elements out");
+  }
+  return {};
+}
+
+bool starts_below(const Program& program, const ir::Block& block, const Stmt& root) {
+  const InnerLoops inner(program, block, root);
+  ir::VarMap first;
+  for (const ir::For* l : inner.loops) first[l->var] = l->min;
+  return std::all_of(block.iters.begin(), block.iters.end(), [&](const ir::BlockIter& it) {
+    return it.kind == ir::IterKind::Spatial ||
+           inner.outside.can_prove_equal(ir::substitute(it.binding, first), 0);
+  });
+}
+
+bool is_written_before(const Program& program, const ir::Region& region, const Stmt& place,
+                       const arith::Context& context) {
+  if (const ir::Param* p = param_of(program.func(), region.buffer))
+    if (p->access != ir::Access::Out) return true;
+  for (const Access& a : accesses_of(program.func().body)) {
+    if (!a.write || !a.block || a.region.buffer != region.buffer) continue;
+    const Stmt nest = nest_of(program, *a.block);
+    if (!stands_before(program, nest, place)) continue;
+    // Nothing but an exact box is known to be written all over.
+    bool plain = !a.block->opaque;
+    std::vector<ir::Range> written;
+    const std::vector<ir::Range> box = iterated(program, *a.block, nest);
+    for (const ir::Region& w : a.block->writes) {
+      if (w.buffer != region.buffer) continue;
+      for (const ir::Range& r : w.ranges) {
+        const auto it = std::find_if(a.block->iters.begin(), a.block->iters.end(),
+                                     [&](const ir::BlockIter& i) { return i.var == r.min; });
+        plain = plain && it != a.block->iters.end() && it->kind == ir::IterKind::Spatial &&
+                ir::is_const(r.extent, 1);
+        if (plain) written.push_back(box[static_cast<size_t>(it - a.block->iters.begin())]);
+      }
+    }
+    if (!plain || !why_not_exact(program, *a.block, nest).empty()) continue;
+    if (arith::covers({region.buffer, written, {}}, region, context)) return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// The innermost statement that holds every mention of `buffer`.
+Path innermost_around(const Stmt& body, const ir::Buffer& buffer) {
+  Path common, path;
+  bool any = false;
+  const auto visit = [&](const auto& self, const Stmt& s) -> void {
+    path.push_back(s);
+    bool mentions = false;
+    ir::map_children(s, {[&](const Expr& e) {
+                           ir::walk(e, [&](const ir::Load& l) {
+                             mentions = mentions || l.buffer == buffer;
+                           });
+                           return e;
+                         },
+                         [](const Stmt& child) { return child; },
+                         [&](const ir::Buffer& b) {
+                           mentions = mentions || (b == buffer && !s.as<ir::Alloc>());
+                           return b;
+                         }});
+    if (mentions) {
+      if (!any) common = path;
+      const auto split = std::mismatch(common.begin(), common.end(), path.begin(), path.end());
+      common.erase(split.first, common.end());
+      any = true;
+    }
+    ir::for_each_child(
+        s, [](const Expr&) {}, [&](const Stmt& child) { self(self, child); });
+    path.pop_back();
+  };
+  visit(visit, body);
+  return common;
+}
+
+}  // namespace
+
+void widen_allocations(Program& program) {
+  std::vector<ir::Buffer> allocated;
+  ir::walk(program.func().body, [&](const ir::Alloc& a) { allocated.push_back(a.buffer); });
+  for (const ir::Buffer& buffer : allocated) {
+    const Path around = innermost_around(program.func().body, buffer);
+    if (around.empty()) continue;
+    const Stmt alloc = Stmt::of(*allocation_of(program, buffer));
+    if (std::find(around.begin(), around.end(), alloc) != around.end()) continue;
+    const Stmt inner = ir::rewrite(around.back(), [&](const ir::Alloc& a, auto& self) -> Stmt {
+      return a.buffer == buffer ? self(a.body) : self.children(a);
+    });
+    program.replace(around.back(), ir::make_stmt<ir::Alloc>(alloc->span, buffer, inner));
+  }
 }
 
 const ir::Alloc* allocation_of(const Program& program, const ir::Buffer& buffer) {

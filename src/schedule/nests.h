@@ -46,14 +46,32 @@ ir::Stmt place_block(const ir::Block& block, const Placement& placement, const i
 ir::Region touched(const ir::Stmt& root, const ir::Buffer& buffer, bool writes,
                    const arith::Context& at_root);
 
-/// The range that each iterator's binding takes over the loops of `nest` (the block's own loops), in
-/// terms of the loops outside of it.
+/// The range that each iterator's binding takes over the loops from `root` inwards, in terms of the
+/// loops outside of it.
 std::vector<ir::Range> iterated(const Program& program, const ir::Block& block,
-                                const ir::Stmt& nest);
+                                const ir::Stmt& root);
+
+/// Why the block's instances below `root` do not fill, exactly and once, the box of spatial iterators
+/// that `iterated` or `touched` gives; empty when they do. Regions are boxes that may be too large:
+/// whoever reads all of one must know that all of it was written.
+std::string why_not_exact(const Program& program, const ir::Block& block, const ir::Stmt& root);
+
+/// Does the reduction of the block start below `root`: are its reduction iterators 0 in the first
+/// iteration of these loops? A part that partition cut off does not start it.
+bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt& root);
+
+/// Is every element of `region` written before `place` runs: a parameter, or the exact result of one
+/// block that stands before?
+bool is_written_before(const Program& program, const ir::Region& region, const ir::Stmt& place,
+                       const arith::Context& context);
 
 /// Moves the allocation of `buffer` so that it encloses just the body of `loop`. All uses must be
 /// inside.
 void sink_allocation(Program& program, const ir::Buffer& buffer, const ir::Var& loop);
+
+/// After statements have moved: an allocation that no longer encloses all uses of its buffer moves out
+/// to the innermost statement that does.
+void widen_allocations(Program& program);
 
 /// Where `buffer` is allocated; null for parameters.
 const ir::Alloc* allocation_of(const Program& program, const ir::Buffer& buffer);

@@ -24,10 +24,7 @@ std::string Schedule::fresh_name(const Result& result) const {
   for (char& c : wanted)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   std::string name = wanted;
-  for (int i = 1; program_.names().contains(name); ++i) name = str(wanted, ".", i);
-  for (char& c : name)
-    if (c == '.') c = '_';
-  while (program_.names().contains(name)) name += "_";
+  for (int i = 1; program_.names().contains(name); ++i) name = str(wanted, "_", i);
   return name;
 }
 

@@ -104,7 +104,7 @@ struct BlockInfo {
   // Where the runs of its instances are noted: with an instance of a buffer, or an activation.
   int32_t home_slot = -1;
   Reg home_activation = kNoReg;
-  bool once = true;  // instances run once (not opaque)
+  bool once = true;  // instances run once: reductions without init
 };
 
 struct Box {

@@ -51,7 +51,11 @@ void Compiler::block(const Block& b) {
   const Mark m = mark();
   BlockInfo info;
   info.block = &b;
-  info.once = check_ && !b.opaque;
+  // A repeated instance gives the same values again, unless it goes on reducing without its init.
+  info.once = check_ && !b.opaque && !b.init &&
+              std::any_of(b.iters.begin(), b.iters.end(), [](const BlockIter& it) {
+                return it.kind == IterKind::Reduction;
+              });
   for (const BlockIter& it : b.iters) {
     const Value v = expr(it.binding);
     bind(it.var, v);

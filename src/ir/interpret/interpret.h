@@ -22,8 +22,8 @@ struct RunOptions {
 ///
 /// Throws Error with one of the codes ir.run.*: argument, symbol, input (an `in` parameter is
 /// written), unbound, bounds, uninitialised, unwritten, duplicate (lanes of one store), size, limit,
-/// layout, lane, instr, domain, region, instance, race, lifetime, deadlock, channel, bytes, barrier.
-/// The arrays' contents are then not defined.
+/// layout, lane, instr, domain, region, instance, race, deadlock, channel, barrier. The arrays'
+/// contents are then not defined.
 void interpret(const LoopFunc& f, std::vector<Array>& args, const std::vector<int64_t>& symbols = {},
                const RunOptions& options = {});
 

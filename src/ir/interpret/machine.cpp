@@ -40,6 +40,7 @@ void Machine::run(std::vector<Array>& args, const std::vector<int64_t>& symbols)
   live_tasks_ = 1;
   ready_.push_back({&root, nullptr});
   schedule();
+  if (unwritten_) throw Error(unwritten_->diagnostic);
   if (live_tasks_ > 0) report_deadlock();
   for (const auto& ch : channels_)
     if (!ch->checked) check_finished(*ch);
@@ -220,8 +221,8 @@ void Machine::execute(Task& t) {
             element(t, program_.accesses[static_cast<size_t>(i.c)], 0, m);  // reports it
           at += as_int(v) * m.strides[static_cast<size_t>(d)];
         }
-        if (m.written && !m.written[at]) report_uninitialised(t, m, at);
         if ((i.y & kRaceChecked) && concurrent_ > 0) note_read(t, m, at);
+        if (m.written && !m.written[at]) note_unwritten(t, m, at, (i.y & kRaceChecked) != 0);
         r[i.dst] = m.cells[at];
         ++pc;
         break;

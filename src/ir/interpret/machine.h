@@ -71,6 +71,8 @@ class Machine {
   Machine(const Machine&) = delete;
 
   void run(std::vector<Array>& args, const std::vector<int64_t>& symbols);
+  /// How many items the run used of each channel that it opened (of one instance, at most).
+  const std::map<const ChannelNode*, int64_t>& items() const { return items_; }
 
  private:
   // machine.cpp: the instruction loop and the order of tasks
@@ -94,9 +96,14 @@ class Machine {
                          const LayoutTable* layout);
   void drop(Instance& m);
   const LayoutTable* layout_of(const BufferNode& buffer, const std::vector<int64_t>& shape,
-                               const std::vector<std::pair<const VarNode*, int64_t>>& vars);
+                               const Values& vars);
   int64_t element(Task& t, const AccessInfo& a, int lane, const Instance& m);
   Instance& instance(Task& t, const AccessInfo& a);
+  struct Location {
+    Instance& instance;
+    int64_t element;
+  };
+  Location locate(Task& t, const AccessInfo& a, int lane);
   uint64_t load(Task& t, const AccessInfo& a, int lane);
   void store(Task& t, const AccessInfo& a, int lane, uint64_t value);
   void check_distinct(Task& t, const AccessInfo& a);
@@ -119,7 +126,9 @@ class Machine {
   void check_lane(const Task& t, const Instance& m, int64_t element, bool write);
   /// Reports uses by others that are not ordered before the end of the buffer.
   void check_lifetime(const Instance& m, const Task& t);
-  void note_user(Instance& m, Seen user);
+  void check_begun(const Task& t, const Instance& m, int64_t element, int64_t rank);
+  void note_user(Instance& m, Seen user, int64_t element = -1);
+  void note_unwritten(const Task& t, const Instance& m, int64_t element, bool race_checked);
   [[noreturn]] void race(const Task& t, const Instance& m, int64_t element, const char* now,
                          const Seen& before, const char* then);
 
@@ -175,7 +184,6 @@ class Machine {
   std::string name_of(const Task& t) const { return name_of(t.name.get()); }
   std::string name_of(Epoch e) const;
   std::string where(const StmtNode* stmt) const;
-  [[noreturn]] void report_uninitialised(const Task& t, const Instance& m, int64_t element) const;
   [[noreturn]] void report_deadlock() const;
   std::string waits_for(const Task& t) const;
 
@@ -221,8 +229,14 @@ class Machine {
   };
   std::vector<KnownLayout> layouts_;
   std::vector<std::unique_ptr<ChannelInstance>> channels_;
-  std::vector<Seen> seen_;  // scratch
-  std::vector<int64_t> point_, extents_;
+  struct Unwritten {
+    const Instance* instance;
+    int64_t element;
+    Diagnostic diagnostic;
+  };
+  std::optional<Unwritten> unwritten_;         // the first read of an element without a value
+  std::vector<int64_t> point_, extents_;       // scratch
+  std::map<const ChannelNode*, int64_t> items_;  // used of each channel, at most
 };
 
 }  // namespace tilewright::ir::run

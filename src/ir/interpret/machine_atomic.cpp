@@ -31,10 +31,9 @@ uint64_t Machine::combine(const AtomicInfo& info, uint64_t old, uint64_t value,
 
 void Machine::atomic(Task& t, const AtomicInfo& info) {
   const AccessInfo& a = program_.accesses[static_cast<size_t>(info.access)];
-  Instance& m = instance(t, a);
-  const int64_t at = element(t, a, 0, m);
+  const auto [m, at] = locate(t, a, 0);
   if (!a.in_instruction) check_lane(t, m, at, true);
-  if (m.written && !m.written[at]) report_uninitialised(t, m, at);
+  if (m.written && !m.written[at]) note_unwritten(t, m, at, false);
   if (a.race_checked && concurrent_ > 0) {
     note_atomic(t, m, at, info.atomic->order);
     if (bits(m.buffer->elem) < 8) note_packed_write(t, m, at);

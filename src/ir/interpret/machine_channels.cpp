@@ -15,7 +15,7 @@ std::string op_name(const StmtNode& stmt) {
 }
 
 std::string item_name(const ChannelInstance& ch, int64_t item) {
-  return str("item ", item, " of `", ch.channel->name, "`");
+  return str("`", ch.channel->name, "[", item, "]`");
 }
 
 }  // namespace
@@ -23,6 +23,7 @@ std::string item_name(const ChannelInstance& ch, int64_t item) {
 ChannelInstance& Machine::new_channel(const ChannelInfo& info, Team* team, uint32_t execution) {
   channels_.push_back(std::make_unique<ChannelInstance>());
   ChannelInstance& ch = *channels_.back();
+  items_.try_emplace(info.channel, 0);
   ch.channel = info.channel;
   ch.info = &info;
   ch.team = team;
@@ -94,6 +95,8 @@ AgentOp& Machine::arrive(Task& t, const StmtNode& stmt, ChannelInstance& ch, int
              "let the item number grow with every operation of one kind of an agent");
       last->second = item;
     }
+    int64_t& items = items_[ch.channel];
+    items = std::max(items, item == INT64_MAX ? item : item + 1);
     agent.ops.push_back({&stmt, &ch, item, bytes, 0, {}});
   }
   AgentOp& op = agent.ops[at];
@@ -296,7 +299,7 @@ void Machine::end_async(Task& t) {
 
 void Machine::report_bytes(const StmtNode* at, const ChannelInstance& ch, int64_t number,
                            const Item& item) const {
-  fail("ir.run.bytes", at,
+  fail("ir.run.channel", at,
        str(item_name(ch, number), " receives ", item.delivered, " bytes and was committed with ",
            item.promised),
        {"an item is full when exactly the committed bytes have arrived"},

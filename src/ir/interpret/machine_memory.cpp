@@ -92,7 +92,7 @@ void Machine::bind_arguments(Task& t, std::vector<Array>& args,
     m.set_shape(shape);
     m.cells = array.cells.data();
     if (buffer.layout) {
-      std::vector<std::pair<const VarNode*, int64_t>> vars;
+      Values vars;
       for (size_t k = 0; k < symbols.size(); ++k)
         vars.emplace_back(func_.symbols[k].var.as<VarNode>(), symbols[k]);
       m.layout = layout_of(buffer, shape, vars);
@@ -114,17 +114,16 @@ void Machine::check_outputs(const Task& t) const {
     const auto count = std::count(at, m.own_written.end(), 0);
     throw Error({.code = "ir.run.unwritten",
                  .at = m.buffer->span,
-                 .message = str("element ", element_index(m, at - m.own_written.begin()),
-                                " of `", m.buffer->name, "` is not written"),
+                 .message = str("`", element_name(m, at - m.own_written.begin()),
+                                "` is not written"),
                  .notes = {str("`", m.buffer->name, "` is an `out` parameter; ", count, " of its ",
                                m.size, " elements have no value at the end")},
                  .help = "write every element, or declare the parameter `inout`"});
   }
 }
 
-const LayoutTable* Machine::layout_of(
-    const BufferNode& buffer, const std::vector<int64_t>& shape,
-    const std::vector<std::pair<const VarNode*, int64_t>>& vars) {
+const LayoutTable* Machine::layout_of(const BufferNode& buffer,
+                                      const std::vector<int64_t>& shape, const Values& vars) {
   std::vector<int64_t> key = shape;
   key.push_back(bits(buffer.elem));
   for (const auto& [var, value] : vars) key.push_back(value);
@@ -155,6 +154,7 @@ Instance& Machine::new_instance(const AllocInfo& info, std::vector<int64_t> shap
   m.left = 0;
   m.borrowed = 0;
   m.ended = false;
+  m.begun = false;
   cells_ += m.size;
   return m;
 }
@@ -174,7 +174,7 @@ void Machine::alloc(Task& t, const AllocInfo& info) {
          {str("it holds at most ", kMostCells, " elements at once")}, "use smaller sizes");
   const LayoutTable* layout = nullptr;
   if (buffer.layout) {
-    std::vector<std::pair<const VarNode*, int64_t>> vars;
+    Values vars;
     for (const auto& [var, reg] : info.layout_vars) vars.emplace_back(var, as_int(t.r[reg]));
     layout = layout_of(buffer, shape, vars);
   }
@@ -192,6 +192,10 @@ void Machine::alloc(Task& t, const AllocInfo& info) {
     m->team = &team;
     m->execution = execution;
     m->part = part;
+  }
+  if (!m->begun) {
+    m->begun = true;
+    m->beginning = t.now();
   }
   if (m->shape != shape)
     fail("ir.run.size", stmt_at(t),
@@ -237,17 +241,27 @@ Instance& Machine::instance(Task& t, const AccessInfo& a) {
       peer.instances.try_emplace({own.alloc->site, own.execution, own.part}, nullptr);
   Instance*& m = at->second;
   if (!m && !added)
-    fail("ir.run.lifetime", stmt_at(t),
-         str("`", a.buffer->name, "@", rank, "` is used after block ", rank, " has left it"),
-         {str("by ", name_of(t))}, "meet the other block at a barrier before the buffer ends");
+    fail("ir.run.race", stmt_at(t),
+         str("race on `", a.buffer->name, "@", rank, "` with the end of the buffer"),
+         {str(name_of(t), " uses it", where(stmt_at(t))), str("block ", rank, " has left it")},
+         "meet the other block at a barrier before the buffer ends");
   if (!m) {  // the other block has not come to its allocation yet
     m = &new_instance(*own.alloc, own.shape, own.layout);
     m->team = &peer;
     m->execution = own.execution;
     m->part = own.part;
   }
-  if (check_) note_user(*m, {t.now(), t.pc});
   return *m;
+}
+
+Machine::Location Machine::locate(Task& t, const AccessInfo& a, int lane) {
+  Instance& m = instance(t, a);
+  const int64_t at = element(t, a, lane, m);
+  if (check_ && a.peer != kNoReg && &m != t.slots[static_cast<size_t>(a.slot)]) {
+    check_begun(t, m, at, as_int(t.r[a.peer]));
+    note_user(m, {t.now(), t.pc}, at);
+  }
+  return {m, at};
 }
 
 int64_t Machine::element(Task& t, const AccessInfo& a, int lane, const Instance& m) {
@@ -264,8 +278,7 @@ int64_t Machine::element(Task& t, const AccessInfo& a, int lane, const Instance&
       if (a.lanes > 1) notes.push_back(str("in lane ", lane));
       notes.push_back(str("in ", name_of(t)));
       fail("ir.run.bounds", stmt_at(t),
-           str("element ", list(point), " of `", m.buffer->name, "` does not exist"),
-           std::move(notes),
+           str("`", m.buffer->name, list(point), "` is outside of the buffer"), std::move(notes),
            "keep the index in range, or guard the access");
     }
     at += v * m.strides[static_cast<size_t>(d)];
@@ -275,18 +288,16 @@ int64_t Machine::element(Task& t, const AccessInfo& a, int lane, const Instance&
 
 uint64_t Machine::load(Task& t, const AccessInfo& a, int lane) {
   if (a.mask.reg != kNoReg && !t.r[a.mask.reg + lane * a.mask.stride]) return 0;
-  Instance& m = instance(t, a);
-  const int64_t at = element(t, a, lane, m);
+  const auto [m, at] = locate(t, a, lane);
   if (!a.in_instruction) check_lane(t, m, at, false);
-  if (m.written && !m.written[at]) report_uninitialised(t, m, at);
   if (a.race_checked && concurrent_ > 0) note_read(t, m, at);
+  if (m.written && !m.written[at]) note_unwritten(t, m, at, a.race_checked);
   return m.cells[at];
 }
 
 void Machine::store(Task& t, const AccessInfo& a, int lane, uint64_t value) {
   if (a.mask.reg != kNoReg && !t.r[a.mask.reg + lane * a.mask.stride]) return;
-  Instance& m = instance(t, a);
-  const int64_t at = element(t, a, lane, m);
+  const auto [m, at] = locate(t, a, lane);
   if (!a.in_instruction) check_lane(t, m, at, true);
   if (a.race_checked && concurrent_ > 0) {
     note_write(t, m, at);
@@ -312,8 +323,7 @@ void Machine::check_distinct(Task& t, const AccessInfo& a) {
   const auto twice = std::adjacent_find(point_.begin(), point_.end());
   if (twice == point_.end()) return;
   fail("ir.run.duplicate", stmt_at(t),
-       str("two lanes of one store write element ", element_index(m, *twice), " of `",
-           m.buffer->name, "`"),
+       str("two lanes of one store write `", element_name(m, *twice), "`"),
        {str("in ", name_of(t))}, "give every lane an element of its own, or mask the others");
 }
 

@@ -82,8 +82,8 @@ void Machine::note_packed_write(Task& t, Instance& m, int64_t element) {
     if (!happened_before(t, last.epoch)) {
       if (neighbour == element) race(t, m, element, "writes", last, "writes");
       fail("ir.run.race", stmt_at(t),
-           str("race on `", m.buffer->name, "`: elements ", element_index(m, element), " and ",
-               element_index(m, neighbour), " share a byte"),
+           str("race on `", element_name(m, element), "` and `", element_name(m, neighbour),
+               "`, which share a byte"),
            {str(name_of(t), " writes `", element_name(m, element), "`", where(stmt_at(t))),
             str(name_of(last.epoch), " writes `", element_name(m, neighbour), "`",
                 where(program_.origin[static_cast<size_t>(last.pc)])),
@@ -129,8 +129,7 @@ void Machine::check_lane(const Task& t, const Instance& m, int64_t element, bool
   for (int64_t r = 0; r < std::min<int64_t>(replicas, 4); ++r)
     holders += str(r ? ", " : "", lanes[r]);
   fail("ir.run.lane", stmt_at(t),
-       str("element ", element_index(m, element), " of `", m.buffer->name,
-           "` lies in another thread's registers"),
+       str("`", element_name(m, element), "` lies in another thread's registers"),
        {str(replicas > 1 ? "its replicas lie in lanes " : "it lies in lane ", holders,
             replicas > 4 ? ", …" : ""),
         t.place.has_lane ? str("the access is made by lane ", t.place.lane, ", ", name_of(t))
@@ -140,32 +139,47 @@ void Machine::check_lane(const Task& t, const Instance& m, int64_t element, bool
            : "access only elements of the thread's own lane, or use a declared instruction");
 }
 
+/// Notes a use by an asynchronous operation, or of another block's buffer.
+void Machine::note_user(Instance& m, Seen user, int64_t element) {
+  for (Instance::User& u : m.users)
+    if (u.seen.epoch.task == user.epoch.task) {
+      u = {user, element};
+      return;
+    }
+  m.users.push_back({user, element});
+}
+
 void Machine::check_lifetime(const Instance& m, const Task& t) {
-  for (const Seen& u : m.users) {
-    if (m.leavers.at(u.epoch.task) >= u.epoch.time) continue;
-    fail("ir.run.lifetime", stmt_at(t),
-         str("`", m.buffer->name, "` ends while others may still use it"),
-         {str(name_of(u.epoch), " uses it", where(program_.origin[static_cast<size_t>(u.pc)])),
-          str(name_of(t), " leaves its braces, and nothing orders the use before")},
+  for (const Instance::User& u : m.users) {
+    if (m.leavers.at(u.seen.epoch.task) >= u.seen.epoch.time) continue;
+    fail("ir.run.race", stmt_at(t),
+         str("race on `", u.element < 0 ? m.buffer->name : element_name(m, u.element),
+             "` with the end of the buffer"),
+         {str(name_of(u.seen.epoch), " uses it",
+              where(program_.origin[static_cast<size_t>(u.seen.pc)])),
+          str(name_of(t), " leaves the braces of `alloc ", m.buffer->name,
+              "`, and nothing orders the use before")},
          "wait for the asynchronous operation, or meet the other block at a barrier, before the "
          "buffer ends");
   }
 }
 
-void Machine::note_user(Instance& m, Seen user) {
-  for (Seen& u : m.users)
-    if (u.epoch.task == user.epoch.task) {
-      u = user;
-      return;
-    }
-  m.users.push_back(user);
+/// Another block's buffer must have been made before it is used.
+void Machine::check_begun(const Task& t, const Instance& m, int64_t element, int64_t rank) {
+  if (m.begun && happened_before(t, m.beginning)) return;
+  fail("ir.run.race", stmt_at(t),
+       str("race on `", element_name(m, element), "` with the beginning of the buffer"),
+       {str(name_of(t), " uses the buffer of block ", rank, where(stmt_at(t))),
+        str("nothing orders `alloc ", m.buffer->name, "` in that block before")},
+       "meet the other block at a barrier before using its memory");
 }
 
 void Machine::race(const Task& t, const Instance& m, int64_t element, const char* now,
                    const Seen& before, const char* then) {
   const StmtNode* const here = stmt_at(t);
-  fail("ir.run.race", here,
-       str("race on `", m.buffer->name, "`, element ", element_index(m, element)),
+  if (unwritten_ && unwritten_->instance == &m && unwritten_->element == element)
+    unwritten_.reset();  // there is a writer, who is only not ordered before the reader
+  fail("ir.run.race", here, str("race on `", element_name(m, element), "`"),
        {str(name_of(t), " ", now, " it", where(here)),
         str(name_of(before.epoch), " ", then, " it",
             where(program_.origin[static_cast<size_t>(before.pc)])),

@@ -23,6 +23,7 @@ std::string first_line(const StmtNode& stmt) {
 
 void Machine::fail(std::string_view code, const StmtNode* at, std::string message,
                    std::vector<std::string> notes, std::string help) const {
+  if (unwritten_) throw Error(unwritten_->diagnostic);  // what follows may be its consequence
   Diagnostic d{code, at ? at->span : Span{}, std::move(message), std::move(notes),
                std::move(help)};
   if (at && d.at.line == 0) d.notes.push_back(str("the statement is `", first_line(*at), "`"));
@@ -62,11 +63,18 @@ std::string Machine::name_of(Epoch e) const {
   return "an earlier iteration";
 }
 
-void Machine::report_uninitialised(const Task& t, const Instance& m, int64_t element) const {
-  fail("ir.run.uninitialised", stmt_at(t),
-       str("element ", element_index(m, element), " of `", m.buffer->name,
-           "` is read before it has a value"),
-       {str("in ", name_of(t))}, "write the element before reading it");
+/// Reading an element without a value is an error. Among concurrent tasks the run goes on for a
+/// while, since a writer that comes later and is not ordered makes it a race, which says more.
+void Machine::note_unwritten(const Task& t, const Instance& m, int64_t element, bool race_checked) {
+  if (unwritten_) return;
+  try {
+    fail("ir.run.uninitialised", stmt_at(t),
+         str("`", element_name(m, element), "` is read before it has a value"),
+         {str("in ", name_of(t))}, "write the element before reading it");
+  } catch (const Error& e) {
+    if (!race_checked || concurrent_ == 0) throw;
+    unwritten_ = {&m, element, e.diagnostic};
+  }
 }
 
 std::string Machine::waits_for(const Task& t) const {

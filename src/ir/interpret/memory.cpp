@@ -14,15 +14,8 @@ namespace {
 
 constexpr int64_t kMostPoints = int64_t{1} << 32;  // a bit each; untouched ones take no memory
 
-using Env = std::vector<std::pair<const VarNode*, int64_t>>;
-
-int64_t evaluate(const Expr& e, const Env& env) {
-  if (const IntImm* i = e.as<IntImm>()) return i->value;
-  if (const Binary* b = e.as<Binary>())
-    return int_binary(b->op, Elem::I64, evaluate(b->a, env), evaluate(b->b, env));
-  if (const VarNode* v = e.as<VarNode>())
-    for (const auto& [var, value] : env)
-      if (var == v) return value;
+int64_t coordinate(const Expr& e, const Values& values) {
+  if (const std::optional<int64_t> v = evaluate(e, values)) return *v;
   throw Error({.code = "ir.run.layout",
                .at = e->span,
                .message = "a layout function is built from +, *, /, % and ^ of its variables",
@@ -54,6 +47,19 @@ std::vector<int64_t> point_of(int64_t element, const std::vector<int64_t>& shape
 }
 
 }  // namespace
+
+std::optional<int64_t> evaluate(const Expr& e, const Values& values) {
+  if (const IntImm* i = e.as<IntImm>()) return i->value;
+  if (const Binary* b = e.as<Binary>()) {
+    const std::optional<int64_t> x = evaluate(b->a, values), y = evaluate(b->b, values);
+    if (!x || !y || b->a.type().is_float()) return std::nullopt;
+    return int_binary(b->op, b->a.type().elem, *x, *y);
+  }
+  if (const VarNode* v = e.as<VarNode>())
+    for (const auto& [var, value] : values)
+      if (var == v) return value;
+  return std::nullopt;
+}
 
 void RunSet::Free::operator()(uint64_t* p) const { std::free(p); }
 
@@ -91,7 +97,7 @@ void Instance::set_shape(std::vector<int64_t> extents) {
 }
 
 LayoutTable tabulate(const BufferNode& buffer, const std::vector<int64_t>& shape,
-                     const Env& free_vars) {
+                     const Values& free_vars) {
   const LayoutNode& layout = *buffer.layout;
   LayoutTable table;
   table.replicas = layout.replicas;
@@ -100,11 +106,11 @@ LayoutTable tabulate(const BufferNode& buffer, const std::vector<int64_t>& shape
   std::vector<int64_t> extents;
   bool has_lane = false;
   for (const PhysDim& d : layout.dims) {
-    extents.push_back(evaluate(d.extent, free_vars));
+    extents.push_back(coordinate(d.extent, free_vars));
     has_lane = has_lane || d.kind == PhysKind::Lane;
   }
   const bool packed = bits(buffer.elem) < 8;
-  Env env;
+  Values env;
   for (const Var& v : layout.indices) env.emplace_back(v.as<VarNode>(), 0);
   if (layout.replica) env.emplace_back(layout.replica.as<VarNode>(), 0);
   env.insert(env.end(), free_vars.begin(), free_vars.end());
@@ -117,7 +123,7 @@ LayoutTable tabulate(const BufferNode& buffer, const std::vector<int64_t>& shape
       std::vector<int64_t> place;
       int64_t lane = 0, address = 0;
       for (size_t d = 0; d < layout.dims.size(); ++d) {
-        const int64_t at = evaluate(layout.dims[d].index, env);
+        const int64_t at = coordinate(layout.dims[d].index, env);
         if (at < 0 || at >= extents[d])
           bad_layout(buffer, str("element [", list(point), "] lies at ", at, " of dimension ", d,
                                  ", which has ", extents[d], " places"));
@@ -139,12 +145,8 @@ LayoutTable tabulate(const BufferNode& buffer, const std::vector<int64_t>& shape
   return table;
 }
 
-std::string element_index(const Instance& m, int64_t element) {
-  return str("[", list(point_of(element, m.shape)), "]");
-}
-
 std::string element_name(const Instance& m, int64_t element) {
-  return m.buffer->name + element_index(m, element);
+  return str(m.buffer->name, "[", list(point_of(element, m.shape)), "]");
 }
 
 }  // namespace tilewright::ir::run

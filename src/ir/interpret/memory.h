@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -91,19 +92,28 @@ struct Instance {
   int64_t left = 0;      // threads that have left its scope
   int32_t borrowed = 0;  // asynchronous operations that have not run yet
   bool ended = false;
-  std::vector<Seen> users;  // asynchronous operations and other blocks: the last use of each
+  bool begun = false;  // not so when another block came first
+  Epoch beginning;
+  struct User {
+    Seen seen;
+    int64_t element;  // -1: any
+  };
+  std::vector<User> users;  // asynchronous operations and other blocks: the last use of each
   Clock leavers;            // what the threads that left have seen
 
   /// Fills in strides and size; the product is known to fit.
   void set_shape(std::vector<int64_t> extents);
 };
 
+using Values = std::vector<std::pair<const VarNode*, int64_t>>;
+/// The value of an expression of constants and the given variables by binary operators; nothing for
+/// another one.
+std::optional<int64_t> evaluate(const Expr& e, const Values& values);
+
 /// The physical places of every element; throws when two coincide or one lies outside.
 LayoutTable tabulate(const BufferNode& buffer, const std::vector<int64_t>& shape,
-                     const std::vector<std::pair<const VarNode*, int64_t>>& free_vars);
+                     const Values& free_vars);
 
-/// `[1, 2]`
-std::string element_index(const Instance& m, int64_t element);
 /// `A[1, 2]`
 std::string element_name(const Instance& m, int64_t element);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/print.h"
 #include "schedule/nests.h"
 #include "schedule/steps.h"
 #include "support/str.h"
@@ -85,6 +86,10 @@ Results CacheRead::apply(Program& program) const {
              "a copy made before them would be out of date");
   const arith::Context context = outside_of(program, nest);
   const ir::Region region = touched(nest, from, false, context);
+  if (!is_written_before(program, region, nest, context))
+    refuse("schedule.cache_read.unwritten", name, b,
+           str("not all of ", print(region), " is known to be written before"),
+           "cache a parameter, or the whole result of one block");
   const ir::Buffer cache = cache_of(from, scope);
   const std::string copy_name = program.fresh_block_name(cache->name);
   const Stmt copy = copy_nest(copy_name, region, from, cache, context);
@@ -104,6 +109,14 @@ Results CacheWrite::apply(Program& program) const {
       refuse("schedule.cache_write.read", name, b,
              str("the block reads `", to->name, "` besides writing it"),
              "cache a result that the block only writes or reduces into");
+  if (b.body.as<ir::Update>() && (!b.init || !starts_below(program, b, nest)))
+    refuse("schedule.cache_write.init", name, b,
+           str("it goes on reducing what another block put into `", to->name, "`"),
+           "cache the result before decompose_reduction or rfactor splits the init off");
+  if (const std::string why = why_not_exact(program, b, nest); !why.empty())
+    refuse("schedule.cache_write.partial", name, b, why,
+           "cache a result whose block fills a whole box");
+  require_plain_result(b, name);
   const arith::Context context = outside_of(program, nest);
   const ir::Region region = touched(nest, to, true, context);
   const ir::Buffer cache = cache_of(to, scope);

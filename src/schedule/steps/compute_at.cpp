@@ -101,6 +101,7 @@ Results ComputeAt::apply(Program& program) const {
   program.replace(at, ir::with(at, [&](ir::For& f) { f.body = ir::seq({moved, f.body}); }));
   remove(program, nest);
   for (const ir::Region& w : results) sink_allocation(program, w.buffer, var);
+  widen_allocations(program);
   return {};
 }
 

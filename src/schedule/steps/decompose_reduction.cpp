@@ -30,6 +30,10 @@ Results DecomposeReduction::apply(Program& program) const {
     refuse("schedule.decompose.loop", "the loop does not stand around the block",
            "name one of the block's own loops");
 
+  if (!starts_below(program, b, *place))
+    refuse("schedule.decompose.start", "the reduction starts in other loops",
+           "decompose it before partition cuts it");
+
   // A loop serves spatial iterators or reduction iterators, never both, and all that serve
   // reductions are inside `at`: else the init would run again in the middle of a reduction.
   const auto serves = [&](const ir::For& l, bool reduction) {

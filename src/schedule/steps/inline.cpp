@@ -111,6 +111,7 @@ Results ComputeInline::apply(Program& program) const {
         return a.buffer == buffer ? self(a.body) : self.children(a);
       });
   program.set_body(body);
+  widen_allocations(program);
   return {};
 }
 
@@ -158,8 +159,14 @@ Results ReverseComputeInline::apply(Program& program) const {
       continue;
     }
     for (const ir::BlockIter& p : producer->iters) {
-      if (p.var != found->second || context.can_prove(p.extent <= it.extent)) continue;
-      predicate = ir::both(predicate, Expr(p.var) < it.extent);
+      if (p.var != found->second) continue;
+      if (!context.can_prove(it.extent <= p.extent))
+        refuse("schedule.inline.domain", c,
+               str("it runs where block `", producer->name, "` does not: `", it.var.name(),
+                   "` goes further than `", p.var.name(), "`"),
+               "inline a consumer whose domain is not larger than its producer's");
+      if (!context.can_prove(p.extent <= it.extent))
+        predicate = ir::both(predicate, Expr(p.var) < it.extent);
     }
   }
   if (!plain || map.size() != c.iters.size())
@@ -200,6 +207,7 @@ Results ReverseComputeInline::apply(Program& program) const {
   program.set_body(ir::rewrite(program.func().body, [&](const ir::Alloc& a, auto& self) -> Stmt {
     return a.buffer == buffer ? self(a.body) : self.children(a);
   }));
+  widen_allocations(program);
   return {};
 }
 

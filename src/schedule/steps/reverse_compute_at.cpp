@@ -54,6 +54,37 @@ void require_complete(const Program& program, const ir::Buffer& buffer, const ir
   }
 }
 
+/// Every block that writes `buffer` in one iteration of the loop (a reduction, and its init) fills
+/// the same box.
+void require_exact(const Program& program, const ir::Buffer& buffer, const ir::For& loop,
+                   const arith::Context& context, const Refuse& refuse) {
+  const ir::Block* first = nullptr;
+  for (const Access& a : accesses_of(loop.body)) {
+    if (!a.write || a.region.buffer != buffer) continue;
+    if (!a.block)
+      refuse("schedule.reverse_compute_at.writers",
+             str("a plain statement inside `", loop.var.name(), "` writes `", buffer->name, "`"),
+             "use blocks only");
+    const ResultIndex index = require_plain_result(*a.block, "compute after");
+    if (const std::string why = why_not_exact(program, *a.block, loop.body); !why.empty())
+      refuse("schedule.reverse_compute_at.exact", why,
+             "choose a loop in which the producer fills a whole box");
+    if (!first) first = a.block;
+    const auto box = iterated(program, *a.block, loop.body);
+    const auto wanted = iterated(program, *first, loop.body);
+    const ResultIndex first_index = require_plain_result(*first, "compute after");
+    for (size_t d = 0; d < index.iter_of_dim.size(); ++d) {
+      const ir::Range& x = box[static_cast<size_t>(index.iter_of_dim[d])];
+      const ir::Range& y = wanted[static_cast<size_t>(first_index.iter_of_dim[d])];
+      if (!context.can_prove_equal(x.min, y.min) || !context.can_prove_equal(x.extent, y.extent))
+        refuse("schedule.reverse_compute_at.writers",
+               str("blocks `", first->name, "` and `", a.block->name, "` write different parts of `",
+                   buffer->name, "`"),
+               "move the consumer before cutting its producer");
+    }
+  }
+}
+
 }  // namespace
 
 Results ReverseComputeAt::apply(Program& program) const {
@@ -114,7 +145,12 @@ Results ReverseComputeAt::apply(Program& program) const {
   for (const ir::BlockIter& it : c.iters) placement.domain.push_back({0, it.extent});
   for (const ir::Buffer& buffer : produced) {
     require_complete(program, buffer, at, root, refuse);
+    require_exact(program, buffer, at, context, refuse);
     const ir::Region done = touched(at.body, buffer, true, context);
+    Path outside = program.path_to(root);
+    outside.pop_back();
+    const arith::Context around = program.context_at(outside);
+    const ir::Region total = touched(Stmt::of(root), buffer, true, around);
     for (const ir::Region& r : c.reads) {
       if (r.buffer != buffer) continue;
       for (size_t d = 0; d < r.ranges.size(); ++d) {
@@ -131,6 +167,12 @@ Results ReverseComputeAt::apply(Program& program) const {
                      "` is not read at one of its iterators"),
                  "move a block that reads its producer element by element");
         const size_t i = it - c.iters.begin();
+        if (!around.can_prove(total.ranges[d].min <= 0) ||
+            !around.can_prove(it->extent <= total.ranges[d].min + total.ranges[d].extent))
+          refuse("schedule.reverse_compute_at.domain",
+                 str("it runs where nothing is produced: `", it->var.name(),
+                     "` goes further than dimension ", d, " of `", buffer->name, "`"),
+                 "move a block whose domain is not larger than its producer's");
         if (placed[i] && !(context.can_prove_equal(placement.domain[i].min, done.ranges[d].min) &&
                            context.can_prove_equal(placement.domain[i].extent,
                                                    done.ranges[d].extent)))
@@ -178,6 +220,7 @@ Results ReverseComputeAt::apply(Program& program) const {
         outside = true;
     if (!outside) sink_allocation(program, buffer, var);
   }
+  widen_allocations(program);
   return {};
 }
 

@@ -66,6 +66,9 @@ Results RFactor::apply(Program& program) const {
   if (!contains(nest, Stmt::of(k)))
     refuse(b, k, "the loop holds more than this block", "use it before moving other blocks there");
 
+  if (b.init && !starts_below(program, b, nest))
+    refuse(b, k, "the reduction starts in other loops", "use it before partition cuts the reduction");
+
   // Iterators of the partial block: the spatial ones, the loop as a new spatial one, and for each
   // reduction that the loop serves the remaining loops in its place.
   const ir::Var lane("v" + k.var.name());
@@ -118,6 +121,8 @@ Results RFactor::apply(Program& program) const {
       b.span, partial_name, iters, predicate, reads, partial_writes, nullptr,
       ir::make_stmt<ir::Update>(update.span, update.reducer, partial, terms));
 
+  if (const std::string why = why_not_exact(program, b, nest); !why.empty())
+    refuse(b, k, why, "use it on a block whose loops fill a whole box");
   // Every partial result starts at the identity, also those that no term reaches.
   Placement placement;
   const std::vector<ir::Range> domain = iterated(program, b, nest);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics by <stdatomic.h>: an addition of integers is one operation, all others a loop of
-// compare-and-exchange.
+// Atomics by <stdatomic.h>: what it has no operation for is a loop of compare-and-exchange.
 #include "ir/build.h"
 #include "support/str.h"
 #include "target/c_source/kernel.h"
@@ -32,7 +31,6 @@ MemoryOrder failed(MemoryOrder order) {
 }
 
 Text updated(AtomicOp op, Elem elem, const Text& old, const Text& value) {
-  if (op == AtomicOp::Exchange || op == AtomicOp::CompareExchange) return value;
   const ir::BinaryOp binary = op == AtomicOp::Add   ? ir::BinaryOp::Add
                               : op == AtomicOp::Min ? ir::BinaryOp::Min
                                                     : ir::BinaryOp::Max;
@@ -51,36 +49,38 @@ void KernelEmitter::atomic(const ir::Atomic& s) {
         s.span, str("an atomic operation on `", s.buffer->name, "`"),
         str("use a buffer whose elements are numbers of at least 8 bits, not ", ir::name(elem)));
   const NameScope scope(frame_->names);
+  const bool bits = is_small_float(elem) && !place.holds_values;
   const std::string type = place.holds_values ? value_type(elem) : memory_type(elem);
   const std::string at = frame_->names.take("at"), value = frame_->names.take("value");
-  const std::string old = frame_->names.take("old"), order(order_name(s.order));
-  const bool bits = is_small_float(elem) && !place.holds_values;
+  const std::string old = frame_->names.take("old");
+  const std::string order(order_name(s.order)), if_not(order_name(failed(s.order)));
+  // Between a value and what memory holds of it.
   const auto stored = [&](const Text& v) {
-    return bits ? reinterpret(elem, elem == Elem::F16 || elem == Elem::BF16 ? Elem::U16 : Elem::U8,
-                              v)
-                : v;
+    return bits ? call_of(str("tw_bits_", ir::name(elem)), {v}) : v;
   };
   const Text seen = bits ? call_of(str("tw_value_", ir::name(elem)), {{old}}) : Text{old};
+  const auto result_of = [&](const std::string& call) {
+    out_->line(s.old ? str("const ", type, " ", old, " = ", call, ";") : call + ";");
+  };
   const Lines lines = lines_of([&] {
     out_->line(str("_Atomic(", type, ")* ", at, " = (_Atomic(", type, ")*)&",
                    element(place, s.indices).s, ";"));
-    out_->line(str("const ", value_type(elem), " ", value, " = ", expr(s.value).s, ";"));
-    if (s.op == AtomicOp::Add && ir::is_int(elem)) {
-      const std::string add = str("atomic_fetch_add_explicit(", at, ", ", value, ", ", order, ");");
-      out_->line(s.old ? str("const ", type, " ", old, " = ", add) : add);
+    out_->line(str("const ", type, " ", value, " = ", stored(expr(s.value)).s, ";"));
+    if (s.op == AtomicOp::Exchange) {
+      result_of(str("atomic_exchange_explicit(", at, ", ", value, ", ", order, ")"));
+    } else if (s.op == AtomicOp::Add && ir::is_int(elem)) {
+      result_of(str("atomic_fetch_add_explicit(", at, ", ", value, ", ", order, ")"));
+    } else if (s.op == AtomicOp::CompareExchange) {
+      out_->line(str(type, " ", old, " = ", stored(expr(s.expected)).s, ";"));
+      out_->line(str("atomic_compare_exchange_strong_explicit(", at, ", &", old, ", ", value, ", ",
+                     order, ", ", if_not, ");"));
     } else {
-      const std::string exchanged = str("atomic_compare_exchange_weak_explicit(", at, ", &", old,
-                                        ", ", stored(updated(s.op, elem, seen, {value})).s, ", ",
-                                        order, ", ", order_name(failed(s.order)), ")");
-      out_->line(str(type, " ", old, " = atomic_load_explicit(", at, ", ",
-                     order_name(failed(s.order)), ");"));
-      std::string condition = "!" + exchanged;
-      if (s.expected) {
-        const std::string expected = frame_->names.take("expected");
-        out_->line(str("const ", value_type(elem), " ", expected, " = ", expr(s.expected).s, ";"));
-        condition = str(seen.s, " == ", expected, " && ", condition);
-      }
-      out_->line("while (" + condition + ") {");
+      const Text operand =
+          bits ? call_of(str("tw_value_", ir::name(elem)), {{value}}) : Text{value};
+      const Text next = stored(updated(s.op, elem, seen, operand));
+      out_->line(str(type, " ", old, " = atomic_load_explicit(", at, ", memory_order_relaxed);"));
+      out_->line(str("while (!atomic_compare_exchange_weak_explicit(", at, ", &", old, ", ", next.s,
+                     ", ", order, ", ", if_not, ")) {"));
       out_->line("}");
     }
     if (s.old) {

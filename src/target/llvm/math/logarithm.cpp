@@ -91,14 +91,14 @@ Num asinh_of(Num x) {
   const Mask large = a > 0x1p28;  // sqrt(a² + 1) = a, and a² may overflow
   const Num square = a * a;
   const Num near = a + square / (sqrt(square + 1.0) + 1.0);
-  const Num result = log1p_of(select(large, a, near));
+  const Num result = log1p_of(select(large, a - 1.0, near));
   return copysign(select(large, result + kLn2High, result), x);
 }
 
 Num acosh_of(Num x) {
   const Num t = x - 1.0;
   const Mask large = x > 0x1p28;
-  const Num result = log1p_of(select(large, x, t + sqrt(fma(t, t, t * 2.0))));
+  const Num result = log1p_of(select(large, t, t + sqrt(fma(t, t, t * 2.0))));
   return select(x >= 1.0, select(large, result + kLn2High, result), x.nan());
 }
 
