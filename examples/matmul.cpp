@@ -69,7 +69,7 @@ double show(const char* what, const schedule::Schedule& s, const ir::TargetSpec&
 }  // namespace
 
 int main() {
-  const ir::TargetSpec spec = target::host_spec();
+  const ir::TargetSpec spec = target::host_target();
   const int64_t lanes = spec.lanes(32);
   const int64_t rows = spec.vector_registers >= 32 ? 14 : 6;
   const int64_t cols = 2 * lanes;
@@ -83,18 +83,15 @@ int main() {
 
   show("1  three nested loops", s, spec, run, peak);
   const schedule::BlockRef c = s.block("C");
-  const schedule::BlockRef out = s.cache_write(c, "C", ir::ScopeKind::Register);
-  const auto [y, x, k] = [&] {
-    const auto l = s.loops(c);
-    return std::array{l[0], l[1], l[2]};
-  }();
+  const auto [y, x, k] = s.loops<3>("C");
   const auto [x0, x1] = s.split<2>(x, {kOpen, cols});
   show("2  columns split into panels", s, spec, run, peak);
   const auto [y0, y1] = s.split<2>(y, {kOpen, rows});
   s.reorder({x0, y0, k, y1, x1});
   show("3  tiles of rows and columns, k outside", s, spec, run, peak);
+  const schedule::BlockRef out = s.cache_write(c, "C", ir::ScopeKind::Register);
   s.reverse_compute_at(out, y0);
-  show("4  result written tile by tile", s, spec, run, peak);
+  show("4  result collected per tile", s, spec, run, peak);
   const schedule::BlockRef init = s.decompose_reduction(c, k);
   show("5  zeros set before the k loop", s, spec, run, peak);
   const auto [x1o, x1i] = s.split<2>(x1, {kOpen, lanes});

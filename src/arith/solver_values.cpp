@@ -37,14 +37,17 @@ int mask_width(int64_t v) {
   return v > 0 && (v & (v + 1)) == 0 ? 64 - __builtin_clzll(static_cast<uint64_t>(v)) : 0;
 }
 
-/// The terms that stand in both with one coefficient, and the smaller constant.
+/// What stands in both alike.
 Poly common_part(const Poly& a, const Poly& b) {
   Poly out;
   for (const Poly::Term& t : a.terms)
     if (b.coefficient(t.mono) == t.coefficient) out.terms.push_back(t);
-  out.constant = std::min(a.constant, b.constant);
+  if (a.constant == b.constant) out.constant = a.constant;
   return out;
 }
+
+/// How many operands the sum has when it is written out.
+size_t length(const Poly& p) { return p.terms.size() + (p.constant != 0 ? 1 : 0); }
 
 bool before(const Poly& a, const Poly& b) {
   if (a.terms.size() != b.terms.size()) return a.terms.size() > b.terms.size();
@@ -302,7 +305,8 @@ Poly Solver::extreme(AtomKind kind, const Poly& a, const Poly& b) {
   const WideInterval r = range(up);
   if (r.lo >= 0 || (r.hi > 0 && prove_nonneg(up, kEffort))) return is_min ? a : b;
   if (r.hi <= 0 || prove_nonneg(a - b, kEffort)) return is_min ? b : a;
-  const Poly common = common_part(a, b);
+  Poly common = common_part(a, b);
+  if (!fits(a - common, Elem::I64) || !fits(b - common, Elem::I64)) common = Poly();
   AtomInfo info;
   info.kind = kind;
   info.a = a - common;
@@ -317,7 +321,8 @@ Poly Solver::extreme(AtomKind kind, const Poly& a, const Poly& b) {
 Poly Solver::choose(const Expr& cond, const Poly& yes, const Poly& no) {
   if (!yes.ok || !no.ok) return Poly::failed();
   if (yes == no) return yes;
-  const Poly common = common_part(yes, no);
+  Poly common = common_part(yes, no);
+  if (!fits(yes - common, Elem::I64) || !fits(no - common, Elem::I64)) common = Poly();
   AtomInfo info;
   info.kind = AtomKind::Select;
   info.cond = cond;
@@ -350,8 +355,8 @@ Poly Solver::absorbed(const Poly& p) {
     term.terms = {t};
     const Poly rest = p - term;
     const Poly a = info.a * t.coefficient + rest, b = info.b * t.coefficient + rest;
-    const size_t before = info.a.terms.size() + info.b.terms.size() + rest.terms.size();
-    if (!a.ok || !b.ok || a.terms.size() + b.terms.size() >= before) continue;
+    const size_t now = length(info.a) + length(info.b) + length(rest);
+    if (!a.ok || !b.ok || length(a) + length(b) >= now) continue;
     const bool is_min = (info.kind == AtomKind::Min) == (t.coefficient > 0);
     const Poly out = extreme(is_min ? AtomKind::Min : AtomKind::Max, a, b);
     if (out.ok) return absorbed(out);

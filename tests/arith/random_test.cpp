@@ -92,8 +92,12 @@ TEST(Random, EliminatedBoundsHold) {
         return std::string("seed ") + std::to_string(seed) + ": " + r.description + "\n  " +
                ir::print(e) + " is " + std::to_string(x) + ", " + side + " " + ir::print(bound);
       };
-      if (b.lo) ASSERT_LE(evaluate_int(b.lo, v), x) << at("lo", b.lo);
-      if (b.hi) ASSERT_GE(evaluate_int(b.hi, v), x) << at("hi", b.hi);
+      if (b.lo) {
+        ASSERT_LE(evaluate_int(b.lo, v), x) << at("lo", b.lo);
+      }
+      if (b.hi) {
+        ASSERT_GE(evaluate_int(b.hi, v), x) << at("hi", b.hi);
+      }
     }
   }
   std::cout << "bounds known " << known << " of " << all << "\n";

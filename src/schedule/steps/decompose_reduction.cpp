@@ -30,6 +30,13 @@ Results DecomposeReduction::apply(Program& program) const {
     refuse("schedule.decompose.loop", "the loop does not stand around the block",
            "name one of the block's own loops");
 
+  for (const ir::Region& w : b.writes) {
+    const ir::Alloc* alloc = allocation_of(program, w.buffer);
+    if (alloc && contains(ir::Stmt::of(at), ir::Stmt::of(*alloc)))
+      refuse("schedule.decompose.alloc",
+             str("`", w.buffer->name, "` is allocated anew in every iteration of the loop"),
+             "name a loop inside of the allocation");
+  }
   if (!starts_below(program, b, *place))
     refuse("schedule.decompose.start", "the reduction starts in other loops",
            "decompose it before partition cuts it");
