@@ -167,6 +167,7 @@ class Solver {
   bool narrow_atom(Atom a, const Interval& range);
   void narrow_residue(Atom a, const Residue& residue);
   void propagate(uint32_t constraint, std::vector<Atom>* changed);
+  void assume_parts(const Poly& p);
   void assume_compare(const ir::Binary& e);
   void assume_zero(const Poly& p);
   void changed();

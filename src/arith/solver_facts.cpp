@@ -132,6 +132,32 @@ void Solver::assume_nonneg(const Poly& given) {
       if (budget-- > 0) propagate(c, &changed_atoms);
   }
   changed();
+  assume_parts(p);
+}
+
+/// What p >= 0 says about the insides of its atoms, all of it equivalent:
+///   x/d + r >= 0        is  x + d·r >= 0
+///   r - x/d >= 0        is  d·r + d - 1 - x >= 0
+///   min(x, y) + r >= 0  is  x + r >= 0 and y + r >= 0
+void Solver::assume_parts(const Poly& p) {
+  for (const Poly::Term& t : p.terms) {
+    if (!t.mono.is_atom() || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    const AtomInfo& info = atoms_[t.mono.atom(0)];
+    const AtomKind kind = info.kind;
+    const Poly x = info.a, y = info.b;
+    Poly term;
+    term.terms = {t};
+    const Poly rest = p - term;
+    if (kind == AtomKind::Div) {
+      assume_nonneg(t.coefficient > 0 ? x + y * rest : y * rest + y - Poly::of(1) - x);
+    } else if (kind == (t.coefficient > 0 ? AtomKind::Min : AtomKind::Max)) {
+      assume_nonneg(x * t.coefficient + rest);
+      assume_nonneg(y * t.coefficient + rest);
+    } else {
+      continue;
+    }
+    return;  // what was assumed has the other atoms too
+  }
 }
 
 void Solver::bind(const ir::Var& var, const Interval& range, const Residue& residue) {

@@ -8,6 +8,7 @@
 #include "ir/func.h"
 #include "ir/parse_expr.h"
 #include "ir/parse_parts.h"
+#include "support/str.h"
 
 namespace tilewright::ir {
 
@@ -60,8 +61,16 @@ class StmtParser {
     Expr item, rank;
   };
   Item item();
+  /// A word that is the name of one of the choices.
   template <class Enum>
-  Enum one_of(std::string_view what, std::initializer_list<Enum> choices);
+  Enum one_of(std::string_view what, std::initializer_list<Enum> choices) {
+    std::string known;
+    for (const Enum choice : choices) {
+      if (cursor_.accept(ir::name(choice))) return choice;
+      known += str(known.empty() ? "" : ", ", ir::name(choice));
+    }
+    cursor_.fail_expected(what, str("write one of ", known));
+  }
   void deepen(const Token& at);
   void enter(const Token& at);
   void leave();

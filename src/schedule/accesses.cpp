@@ -174,6 +174,8 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
   outside.pop_back();
   arith::Context base = program.context_at(outside);
 
+  if (base.can_prove(loop.extent <= 1)) return {};  // there are no two iterations
+
   // One iteration keeps the names; the other gets new variables for all that `root` binds.
   ir::VarMap other;
   std::unordered_set<const ir::For*> bound;

@@ -135,15 +135,19 @@ ir::Region touched(const Stmt& root, const ir::Buffer& buffer, bool writes,
     if (a.region.buffer != buffer || a.write != writes) continue;
     arith::Context inside = at_root;
     std::vector<ir::Var> inner;
+    bool never = false;
     for (const ir::For* l : a.loops) {
+      never = never || inside.can_prove(l->extent <= 0);
       inside.bind(l->var, l->min, l->extent);
       inner.push_back(l->var);
     }
+    if (never) continue;
     // Predicates are left out: a tile keeps its constant extents, and what is placed over the region
     // gets a predicate of its own.
     const ir::Region wide = arith::widen(a.region, inner, inside);
     all = all.ranges.empty() && buffer->rank() > 0 ? wide : arith::unite(all, wide, at_root);
   }
+  if (all.ranges.empty()) all.ranges.assign(buffer->shape.size(), {0, 0});
   return all;
 }
 

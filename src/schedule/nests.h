@@ -42,7 +42,7 @@ ir::Stmt place_block(const ir::Block& block, const Placement& placement, const i
                      const arith::Context& context);
 
 /// The region of `buffer` that accesses below `root` touch, free of everything `root`'s body binds.
-/// Null ranges when there is none.
+/// Empty ranges when there is none.
 ir::Region touched(const ir::Stmt& root, const ir::Buffer& buffer, bool writes,
                    const arith::Context& at_root);
 

@@ -25,6 +25,18 @@ Tensor copy_of(const Tensor& t) {
                  [&](const std::vector<Var>& axes) { return t.at({axes.begin(), axes.end()}); });
 }
 
+/// The value of an extent where every symbol is as small as it can be; nothing when it is not plain
+/// arithmetic.
+[[maybe_unused]] std::optional<int64_t> least_sizes(const ir::Expr& extent, const std::vector<ir::Symbol>& symbols) {
+  ir::VarMap least;
+  for (const ir::Symbol& s : symbols) least[s.var] = ir::ceil_div(s.min, s.divisor) * s.divisor;
+  return ir::const_int(ir::rewrite(
+      extent, [&](const ir::VarNode& v, auto&) -> ir::Expr { return least.at(ir::Var::of(v)); },
+      [&](const ir::Binary& b, auto& self) -> ir::Expr {
+        return ir::binary(b.op, self(b.a), self(b.b));
+      }));
+}
+
 /// Checks that every stage mentions only what is known where it stands.
 class Checker {
  public:
@@ -38,6 +50,11 @@ class Checker {
   }
 
   void stage(const Stage& stage) {
+    if (++stages_ > kMaxStages)
+      throw Error({.code = "te.program.size",
+                   .at = stage->span,
+                   .message = str("`", program_.name, "` has more than ", kMaxStages, " stages"),
+                   .help = "make several programs of it"});
     for (const Tensor& t : stage->reads) placeholder(stage, t);
     if (const Compute* c = stage->as<Compute>()) compute(stage, *c);
     if (const Scan* s = stage->as<Scan>()) scan(stage, *s);
@@ -105,6 +122,7 @@ class Checker {
   const Program& program_;
   std::unordered_set<ir::Var> symbols_, times_;
   std::unordered_set<Stage> placeholders_;
+  int stages_ = 0;
 };
 
 void check_symbols(const Program& p, const Span& span) {

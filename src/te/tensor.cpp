@@ -15,6 +15,13 @@ constexpr int64_t kMaxBytes = int64_t{1} << 47;  // ir/README.md §2
 }  // namespace
 
 Stage make_stage(StageNode node) {
+  for (const Tensor& t : node.reads) node.depth = std::max(node.depth, t.stage()->depth + 1);
+  if (node.depth > kMaxStages)
+    throw Error({.code = "te.program.size",
+                 .at = node.span,
+                 .message = str("`", node.name(), "` stands behind more than ", kMaxStages,
+                                " stages, one after another"),
+                 .help = "make several programs of it"});
   return Stage(std::make_shared<const StageNode>(std::move(node)));
 }
 

@@ -76,6 +76,7 @@ struct StageNode {
   std::vector<Tensor> reads;  // each once; for a scan, what its body reads from outside of it
   std::variant<Placeholder, Compute, Scan> def;
   Span span;
+  int depth = 0;  // of the longest chain of stages behind it
 
   template <class Def>
   const Def* as() const {
@@ -97,6 +98,10 @@ std::vector<ir::Expr> checked_shape(const std::string& name, ir::Elem elem, cons
 /// One extent, likewise. `what` names it in an error: "extent 0 of `A`".
 ir::Expr checked_extent(const std::string& what, const Expr& extent, const Span& span);
 
+/// Programs are walked by recursion, and each tensor between stages is an allocation around them.
+constexpr int kMaxStages = 900;
+
+/// Sets its depth; refuses chains longer than kMaxStages.
 Stage make_stage(StageNode node);
 /// Adds `t` unless it is there.
 void add_once(std::vector<Tensor>& all, const Tensor& t);

@@ -120,7 +120,8 @@ void test_program(const Program& program) {
   EXPECT_TRUE(equal(unit, parse(print(unit), "printed")));
   verify(unit);
   const LoopFunc& f = function_of(unit, program.name);
-  check_concurrency(f);
+  const CheckReport report = check_concurrency(f);
+  EXPECT_TRUE(report.proved) << report.summary;
   for (const std::vector<int64_t>& symbols : program.sizes) {
     SCOPED_TRACE(testing::PrintToString(symbols));
     run_against_reference(program, f, symbols);

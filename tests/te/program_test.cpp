@@ -60,6 +60,32 @@ TEST_F(TeProgram, RefusesSizesThatAreNoSymbols) {
   EXPECT_NE(d.message.find("extent `n` of `A` mentions `n`"), std::string::npos) << d.message;
 }
 
+TEST_F(TeProgram, RefusesAnExtentThatIsNegativeForSomeSize) {
+  const auto shorter = [&](const Symbol& size) {
+    const Tensor x = placeholder("x", F32, {size});
+    const Tensor y = compute("y", {size - 3}, [&](Var i) { return x(i); });
+    return program("f", {x}, {y}, {size});
+  };
+  shorter(symbol("m", 3));
+  shorter(symbol("m", 1, 64, 4));
+  const Diagnostic d = diagnostic_of([&] { shorter(symbol("m", 1)); });
+  EXPECT_EQ(d.code, "te.shape.negative");
+  EXPECT_NE(d.message.find("extent `m - 3` of `y` is -2"), std::string::npos) << d.message;
+}
+
+TEST_F(TeProgram, RefusesMoreStagesThanCanBeWalked) {
+  const auto chain = [&](int length) {
+    Tensor t = h0;
+    for (int i = 0; i < length; ++i) t = t + 1;
+    return t;
+  };
+  program("f", {h0}, {chain(900)});
+  EXPECT_EQ(diagnostic_of([&] { chain(100000); }).code, "te.program.size");
+  const Diagnostic wide = diagnostic_of([&] { program("f", {h0}, {chain(500) + chain(500)}); });
+  EXPECT_EQ(wide.code, "te.program.size");
+  EXPECT_NE(wide.message.find("`f` has more than 900 stages"), std::string::npos) << wide.message;
+}
+
 TEST_F(TeProgram, RefusesSymbolsWithoutMeaning) {
   const auto with = [&](std::vector<ir::Symbol> symbols) {
     return diagnostic_of([&] { program("f", {A}, {row_sum("a")}, symbols); });

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ir/func.h"
-#include "ir/interpret/array.h"
 
 namespace tilewright::ir {
 
@@ -21,8 +20,8 @@ struct CheckReport {
 
 /// Runs `f` with vector clocks at the given values of its symbols; without any, at sizes that give
 /// every channel of n slots 0, 1, n - 1, n, n + 1 and 2n + 1 items as far as symbols can, and at
-/// small sizes else. Floats and integers of the parameters are 0 where the program could use them as
-/// an index, so that what depends on data is checked for that data alone.
+/// small sizes else. Integer parameters are 0, which every index may be: accesses that depend on
+/// data are checked for that data alone.
 ///
 /// Throws Error: ir.check.race, .deadlock, .channel, .barrier, .lane with both accesses, who makes
 /// them, or the channel and item; or what interpret() throws for a program that is wrong otherwise.

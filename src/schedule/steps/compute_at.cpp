@@ -80,13 +80,19 @@ Results ComputeAt::apply(Program& program) const {
            "compute_at moves a producer down into a consumer; reverse_compute_at moves a consumer "
            "up into a producer");
   check_uses(program, p, nest, at, refuse);
+  if (const std::string why = why_not_exact(program, p, nest); !why.empty())
+    refuse("schedule.compute_at.loops", why,
+           "move a block before cutting its loops in other ways than split and fuse do");
 
   // The region its consumers need of the results, over all that the loop's body binds.
   const arith::Context context = program.context_at(program.path_to(at));
   ir::Region needed = touched(at.body, p.writes[0].buffer, false, context);
   for (size_t i = 1; i < p.writes.size(); ++i) {
     ir::Region more = touched(at.body, p.writes[i].buffer, false, context);
-    if (more.ranges.size() != needed.ranges.size()) continue;  // that result is read by nobody
+    const bool unread = std::all_of(more.ranges.begin(), more.ranges.end(), [](const ir::Range& r) {
+      return ir::is_const(r.extent, 0);
+    });
+    if (unread) continue;
     more.buffer = needed.buffer;
     needed = arith::unite(needed, more, context);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "arith/affine.h"
 #include "ir/build.h"
 #include "schedule/loop_checks.h"
 #include "schedule/steps.h"
@@ -65,6 +66,32 @@ void check_dependences(const Program& program, const Chain& before, const Chain&
   }
 }
 
+/// The instance that runs `init` must stay the first of its reduction. It does when the reduction's
+/// loops are its own and count up its iterators, whatever their order.
+void check_inits(const Chain& chain) {
+  ir::walk(chain.back()->body, [&](const ir::Block& b) {
+    if (!b.init) return;
+    for (const ir::For* l : chain) {
+      bool spatial = false, reduction = false, counts_up = true;
+      for (const ir::BlockIter& it : b.iters) {
+        if (!uses(it.binding, l->var)) continue;
+        const bool space = it.kind == ir::IterKind::Spatial;
+        spatial = spatial || space;
+        reduction = reduction || !space;
+        const std::optional<arith::Affine> form = arith::pure_affine_of(it.binding);
+        if (!space) counts_up = counts_up && form && form->coefficient(l->var) > 0;
+      }
+      if (!reduction || (!spatial && counts_up)) continue;
+      throw Error({.code = "schedule.reorder.init",
+                   .message = str("cannot reorder `", l->var.name(), "` around block `", b.name, "`"),
+                   .notes = {str("the block starts its reduction in the first iteration, and `",
+                                 l->var.name(), "` ", spatial ? "serves spatial iterators too"
+                                                              : "does not simply count it up")},
+                   .help = "split the init off with decompose_reduction first"});
+    }
+  });
+}
+
 }  // namespace
 
 Results Reorder::apply(Program& program) const {
@@ -85,6 +112,7 @@ Results Reorder::apply(Program& program) const {
   for (size_t i = 0; i < chain.size(); ++i)
     if (chain[i] != now[i]) require_serial(*chain[i], name);
   check_ranges(now);
+  check_inits(chain);
   check_dependences(program, chain, now);
 
   ir::Stmt body = chain.back()->body;

@@ -9,6 +9,7 @@
 namespace tilewright::schedule {
 namespace {
 
+using ir::Expr;
 using ir::Stmt;
 
 struct Refuse {
@@ -142,7 +143,13 @@ Results ReverseComputeAt::apply(Program& program) const {
   const arith::Context context = program.context_at(program.path_to(at));
   Placement placement;
   std::vector<bool> placed(c.iters.size(), false);
-  for (const ir::BlockIter& it : c.iters) placement.domain.push_back({0, it.extent});
+  if (const std::string why = why_not_exact(program, c, nest); !why.empty())
+    refuse("schedule.reverse_compute_at.loops", why,
+           "move a block before cutting its loops in other ways than split and fuse do");
+  // What runs now must run then, once: the parts that are produced, cut to what is wanted.
+  const std::vector<ir::Range> wanted = iterated(program, c, nest);
+  placement.domain = wanted;
+  ir::Expr keep;
   for (const ir::Buffer& buffer : produced) {
     require_complete(program, buffer, at, root, refuse);
     require_exact(program, buffer, at, context, refuse);
@@ -167,8 +174,9 @@ Results ReverseComputeAt::apply(Program& program) const {
                      "` is not read at one of its iterators"),
                  "move a block that reads its producer element by element");
         const size_t i = it - c.iters.begin();
-        if (!around.can_prove(total.ranges[d].min <= 0) ||
-            !around.can_prove(it->extent <= total.ranges[d].min + total.ranges[d].extent))
+        const Expr first = wanted[i].min, last = wanted[i].min + wanted[i].extent;
+        if (!around.can_prove(total.ranges[d].min <= first) ||
+            !around.can_prove(last <= total.ranges[d].min + total.ranges[d].extent))
           refuse("schedule.reverse_compute_at.domain",
                  str("it runs where nothing is produced: `", it->var.name(),
                      "` goes further than dimension ", d, " of `", buffer->name, "`"),
@@ -181,11 +189,16 @@ Results ReverseComputeAt::apply(Program& program) const {
                  "move a block whose producers are tiled alike");
         placement.domain[i] = done.ranges[d];
         placed[i] = true;
+        if (!around.can_prove(first <= total.ranges[d].min)) keep = ir::both(keep, first <= it->var);
+        // Past the domain place_block adds a predicate by itself.
+        if (!around.can_prove(it->extent <= last) &&
+            !around.can_prove(total.ranges[d].min + total.ranges[d].extent <= last))
+          keep = ir::both(keep, Expr(it->var) < last);
       }
     }
   }
   // An iterator that no produced region bounds would run in full in every iteration.
-  const Stmt moved = place_block(c, placement, nullptr, context);
+  const Stmt moved = place_block(c, placement, keep, context);
   for (const ir::For* l : program.loops_around(at)) {
     if (!contains(Stmt::of(root), Stmt::of(*l))) continue;
     if (!uses(moved, l->var) && !ir::is_const(l->extent, 1))

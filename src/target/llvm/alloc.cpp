@@ -155,6 +155,7 @@ ll::Value* Emitter::take_workspace(const ir::Alloc& s, const Expr& bytes) {
 
 void Emitter::emit(const ir::Alloc& s) {
   const ir::Buffer& buffer = s.buffer;
+  if (buffer->scope.kind == ir::ScopeKind::Tile) return alloc_tiles(s);
   const Expr bytes = bytes_of(buffer);
   const std::optional<int64_t> size = ir::const_int(bytes);
   const bool in_registers = buffer->scope.kind == ir::ScopeKind::Register || buffer->rank() == 0;

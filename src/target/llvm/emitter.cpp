@@ -42,7 +42,9 @@ void Emitter::run() {
   for (unsigned i = 0; i < 3; ++i) frame_.function->addParamAttr(i, ll::Attribute::NoAlias);
   frame_.host = frame_.function->getArg(2);
   bind_parameters(frame_.function->getArg(0), frame_.function->getArg(1));
+  if (uses_tiles(func_.body)) configure_tiles();
   stmt(func_.body);
+  release_tiles();
   b_.CreateRet(b_.getInt32(0));
 }
 

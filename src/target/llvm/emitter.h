@@ -22,10 +22,14 @@
 
 namespace tilewright::target::llvm {
 
+struct DotIntrinsic;
+struct TileIntrinsic;
+
 /// Where a buffer lives while code is made for it.
 struct Place {
-  ll::Value* pointer = nullptr;     // to its first element; null: in `slices`
-  std::vector<Slice> slices;        // in registers
+  ll::Value* pointer = nullptr;     // to its first element; null: in registers
+  std::vector<Slice> slices;        // values
+  int tile = -1;                    // or tile registers, from this one on
   ll::MDNode* own_scope = nullptr;  // alias scopes: its accesses, and those of all others
   ll::MDNode* other_scopes = nullptr;
 };
@@ -112,6 +116,16 @@ class Emitter {
   ll::Value* take_workspace(const ir::Alloc& s, const ir::Expr& bytes);
   ll::AllocaInst* stack_slot(ll::Type* type, const std::string& name, ll::Align align);
 
+  // instr.cpp
+  bool uses_tiles(const ir::Stmt& body);
+  void configure_tiles();
+  void release_tiles();
+  void alloc_tiles(const ir::Alloc& s);
+  ll::Value* tile_of(const ir::InstrCall& s, size_t operand);
+  void tile_call(const ir::InstrCall& s, const TileIntrinsic& intrinsic);
+  Access operand(const ir::InstrCall& s, size_t i);
+  void dot_call(const ir::InstrCall& s, const DotIntrinsic& intrinsic);
+
   // parallel.cpp
   void parallel(const ir::For& s);
   ll::Function* outline(const ir::For& s, const std::vector<ir::Var>& vars,
@@ -137,6 +151,8 @@ class Emitter {
     std::unordered_map<ir::Var, ll::Value*> vars;
     std::unordered_map<ir::Buffer, Place> places;
     int64_t stack_bytes = 0;
+    int tiles = 0;           // tile registers taken
+    bool has_tiles = false;  // configured
   };
 
   ll::Module& module_;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object files → a shared library, by lld: it knows every target of ours and needs nothing of the target's system.
+// Object files → a shared library, by lld: it knows every target of ours and needs nothing of the
+// target's system.
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "support/str.h"
 #include "target/llvm/compile.h"
@@ -44,14 +44,16 @@ struct TempFolder {
   fs::path path;
 };
 
-/// The program's exit status, or nothing when there is no such program. What it writes goes to `log`.
+/// The program's exit status, or nothing when there is no such program. What it writes goes to
+/// `log`.
 std::optional<int> run(std::vector<std::string> command, const fs::path& log) {
   std::vector<char*> argv;
   for (std::string& arg : command) argv.push_back(arg.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   pid_t child = 0;
   const int failed = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);

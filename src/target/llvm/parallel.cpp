@@ -113,8 +113,10 @@ ll::Function* Emitter::outline(const ir::For& s, const std::vector<ir::Var>& var
                                                     static_cast<uint64_t>(buffer->alignment)))));
     bind_pointer(buffer, pointer);
   }
+  if (uses_tiles(s.body)) configure_tiles();
   loop(s.var, b_.CreateAdd(min, frame_.function->getArg(1)),
        b_.CreateAdd(min, frame_.function->getArg(2)), /*may_be_empty=*/true, s.body);
+  release_tiles();
   b_.CreateRetVoid();
 
   ll::Function* task = frame_.function;

@@ -90,7 +90,10 @@ std::optional<std::vector<Slice>> register_slices(const ir::Buffer& buffer, cons
     ir::walk(
         s, [&](const ir::Load& l) { found |= l.buffer == buffer; },
         [&](const ir::Store& st) { found |= st.buffer == buffer; },
-        [&](const ir::Atomic& a) { found |= a.buffer == buffer || a.old == buffer; });
+        [&](const ir::Atomic& a) { found |= a.buffer == buffer || a.old == buffer; },
+        [&](const ir::InstrCall& c) {
+          for (const ir::Region& r : c.operands) found |= r.buffer == buffer;
+        });
     return found;
   };
   ir::walk(
@@ -101,7 +104,18 @@ std::optional<std::vector<Slice>> register_slices(const ir::Buffer& buffer, cons
         if (a.old == buffer) slices.push_back({0, 1});
       },
       [&](const ir::InstrCall& c) {
-        for (const ir::Region& r : c.operands) possible &= r.buffer != buffer;
+        for (size_t i = 0; i < c.operands.size(); ++i) {
+          if (c.operands[i].buffer != buffer) continue;
+          const std::optional<int64_t> first =
+              buffer->rank() == 0 ? 0 : ir::const_int(c.operands[i].ranges[0].min);
+          int64_t n = 1;
+          for (const Expr& extent : c.instr->operands[i].buffer->shape)
+            n *= ir::const_int(extent).value_or(1);
+          if (first)
+            slices.push_back({*first, n});
+          else
+            possible = false;
+        }
       },
       [&](const ir::For& f) {
         if (f.loop == ir::ForKind::Parallel && !inside_parallel && mentions(f.body))

@@ -20,7 +20,7 @@ struct Slice {
 
 /// The slices of a buffer whose accesses inside `body` all have constant places, so that each can
 /// be a value of its own and an accumulator becomes a phi instead of memory. Nothing when an index
-/// is computed, or the buffer is named by an instruction, an atomic or the body of a parallel loop.
+/// is computed, or the buffer is named by an atomic or by the body of a parallel loop.
 ///   before   acc[0..16] = …, acc[16..32] = …, … acc[0..16] …
 ///   after    slices {0, 16}, {16, 16}
 std::optional<std::vector<Slice>> register_slices(const ir::Buffer& buffer, const ir::Stmt& body,

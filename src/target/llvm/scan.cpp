@@ -32,7 +32,9 @@ struct Decoded {
   std::string text;
 };
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// How registers and the stack are written in a target's assembler.
 struct Syntax {
@@ -51,9 +53,12 @@ struct X86Syntax final : Syntax {
     return has(t, "(%rsp") || (has_frame_pointer && has(t, "(%rbp"));
   }
   bool is_vector_move(const std::string& t) const override {
-    return has(t, "vmov") && !has(t, "(") && !has(t, "vmovd\t") && !has(t, "vmovq\t") && names_vector(t);
+    return has(t, "vmov") && !has(t, "(") && !has(t, "vmovd\t") && !has(t, "vmovq\t") &&
+           names_vector(t);
   }
-  bool sets_frame_pointer(const std::string& t) const override { return has(t, "movq\t%rsp, %rbp"); }
+  bool sets_frame_pointer(const std::string& t) const override {
+    return has(t, "movq\t%rsp, %rbp");
+  }
 };
 
 struct Aarch64Syntax final : Syntax {
@@ -77,10 +82,12 @@ struct RiscvSyntax final : Syntax {
   // Vector spills are whole-register accesses through an address made from sp.
   bool names_vector(const std::string& t) const override { return has(t, "\tv"); }
   bool names_stack(const std::string& t, bool) const override {
-    return has(t, "(sp)") || has(t, "vs1r.v") || has(t, "vs2r.v") || has(t, "vs4r.v") || has(t, "vs8r.v") ||
-           has(t, "vl1r") || has(t, "vl2r") || has(t, "vl4r") || has(t, "vl8r");
+    return has(t, "(sp)") || has(t, "vs1r.v") || has(t, "vs2r.v") || has(t, "vs4r.v") ||
+           has(t, "vs8r.v") || has(t, "vl1r") || has(t, "vl2r") || has(t, "vl4r") || has(t, "vl8r");
   }
-  bool is_vector_move(const std::string& t) const override { return has(t, "vmv.v.v") || has(t, "vmv1r.v"); }
+  bool is_vector_move(const std::string& t) const override {
+    return has(t, "vmv.v.v") || has(t, "vmv1r.v");
+  }
   bool sets_frame_pointer(const std::string&) const override { return false; }
 };
 
@@ -102,15 +109,16 @@ class Scanner {
         context_(triple_, machine.getMCAsmInfo(), machine.getMCRegisterInfo(), &subtarget_),
         disassembler_(machine.getTarget().createMCDisassembler(subtarget_, context_)),
         analysis_(machine.getTarget().createMCInstrAnalysis(&info_)),
-        printer_(machine.getTarget().createMCInstPrinter(triple_, machine.getMCAsmInfo()->getAssemblerDialect(),
-                                                         *machine.getMCAsmInfo(), info_,
-                                                         *machine.getMCRegisterInfo())) {}
+        printer_(machine.getTarget().createMCInstPrinter(
+            triple_, machine.getMCAsmInfo()->getAssemblerDialect(), *machine.getMCAsmInfo(), info_,
+            *machine.getMCRegisterInfo())) {}
 
   std::vector<HotLoop> scan(const std::string& name, ll::ArrayRef<uint8_t> code) const {
     const std::vector<Decoded> all = decode(code);
     const Syntax& syntax = syntax_of(triple_);
-    const bool frame_pointer = std::any_of(
-        all.begin(), all.end(), [&](const Decoded& d) { return syntax.sets_frame_pointer(d.text); });
+    const bool frame_pointer = std::any_of(all.begin(), all.end(), [&](const Decoded& d) {
+      return syntax.sets_frame_pointer(d.text);
+    });
     std::vector<HotLoop> loops;
     for (const Decoded& d : all)
       if (d.branches && d.branch_to <= d.at) loops.push_back({name, d.branch_to, d.at + d.size});
@@ -119,7 +127,8 @@ class Scanner {
     };
     std::vector<HotLoop> innermost;
     for (HotLoop& loop : loops) {
-      if (std::any_of(loops.begin(), loops.end(), [&](const HotLoop& other) { return contains(loop, other); }))
+      if (std::any_of(loops.begin(), loops.end(),
+                      [&](const HotLoop& other) { return contains(loop, other); }))
         continue;
       for (const Decoded& d : all) {
         if (d.at < loop.begin || d.at >= loop.end) continue;
@@ -141,7 +150,8 @@ class Scanner {
     for (uint64_t at = 0; at < code.size();) {
       ll::MCInst inst;
       uint64_t size = 0;
-      const auto status = disassembler_->getInstruction(inst, size, code.slice(at), at, ll::nulls());
+      const auto status =
+          disassembler_->getInstruction(inst, size, code.slice(at), at, ll::nulls());
       if (status != ll::MCDisassembler::Success) {
         at += std::max<uint64_t>(size, 1);
         continue;
@@ -178,7 +188,8 @@ T check(ll::Expected<T> value) {
 std::vector<HotLoop> scan_hot_loops(const std::string& object, const ir::TargetSpec& spec) {
   const MachineLease machine(spec);
   const Scanner scanner(machine->target());
-  const auto file = check(ll::object::ObjectFile::createObjectFile(ll::MemoryBufferRef(object, "kernel")));
+  const auto file =
+      check(ll::object::ObjectFile::createObjectFile(ll::MemoryBufferRef(object, "kernel")));
   std::vector<HotLoop> loops;
   for (const ll::object::SymbolRef& symbol : file->symbols()) {
     if (check(symbol.getType()) != ll::object::SymbolRef::ST_Function) continue;

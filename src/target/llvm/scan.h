@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inner loops of an object really look like: whether vectors were spilled, which no rule about the program can promise.
+// What the inner loops of an object really look like: whether vectors were spilled, which no rule
+// about the program can promise.
 #pragma once
 
 #include <cstdint>

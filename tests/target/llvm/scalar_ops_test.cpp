@@ -140,9 +140,8 @@ TEST_P(ScalarOps, Unary) {
   for (size_t n = 0; n < ops.size(); ++n) {
     const std::string what = str("`", ir::info(ops[n]).text, "`");
     if (ir::is_float(elem()))
-      compare_floats(r, n, what, [&](int64_t i) {
-        return ir::float_unary(ops[n], elem(), r.a.float_at(i));
-      });
+      compare_floats(r, n, what,
+                     [&](int64_t i) { return ir::float_unary(ops[n], elem(), r.a.float_at(i)); });
     else
       compare_ints(r, n, what,
                    [&](int64_t i) { return ir::int_unary(ops[n], elem(), r.a.int_at(i)); });

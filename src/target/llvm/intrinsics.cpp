@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/llvm/intrinsics.h"
+
+#include "llvm/IR/IntrinsicsAArch64.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+namespace tilewright::target::llvm {
+namespace {
+
+using ir::Isa;
+
+/// The form of an x86 intrinsic for vectors of 128, 256 or 512 bits.
+ll::Intrinsic::ID by_width(ll::Value* acc, ll::Intrinsic::ID w128, ll::Intrinsic::ID w256,
+                           ll::Intrinsic::ID w512) {
+  const auto bits = acc->getType()->getPrimitiveSizeInBits().getFixedValue();
+  return bits == 128 ? w128 : bits == 256 ? w256 : w512;
+}
+
+ll::Value* vpdpbusd(Lanes& b, ll::Value* acc, ll::Value* x, ll::Value* y) {
+  return b.CreateIntrinsic(
+      by_width(acc, ll::Intrinsic::x86_avx512_vpdpbusd_128, ll::Intrinsic::x86_avx512_vpdpbusd_256,
+               ll::Intrinsic::x86_avx512_vpdpbusd_512),
+      {}, {acc, x, y});
+}
+
+ll::Value* vdpbf16ps(Lanes& b, ll::Value* acc, ll::Value* x, ll::Value* y) {
+  const auto bf16 = [&](ll::Value* v) { return b.CreateBitCast(v, b.like(v, b.getBFloatTy())); };
+  return b.CreateIntrinsic(by_width(acc, ll::Intrinsic::x86_avx512bf16_dpbf16ps_128,
+                                    ll::Intrinsic::x86_avx512bf16_dpbf16ps_256,
+                                    ll::Intrinsic::x86_avx512bf16_dpbf16ps_512),
+                           {}, {acc, bf16(x), bf16(y)});
+}
+
+template <ll::Intrinsic::ID id>
+ll::Value* neon_dot(Lanes& b, ll::Value* acc, ll::Value* x, ll::Value* y) {
+  return b.CreateIntrinsic(id, {acc->getType(), x->getType()}, {acc, x, y});
+}
+
+constexpr DotIntrinsic kDots[] = {
+    {"vpdpbusd", Isa::Avx512Vnni, Isa::AvxVnni, 4, vpdpbusd},
+    {"vdpbf16ps", Isa::Avx512Bf16, Isa::Avx512Bf16, 2, vdpbf16ps},
+    {"sdot", Isa::NeonDot, Isa::NeonDot, 4, neon_dot<ll::Intrinsic::aarch64_neon_sdot>},
+    {"udot", Isa::NeonDot, Isa::NeonDot, 4, neon_dot<ll::Intrinsic::aarch64_neon_udot>},
+    {"usdot", Isa::NeonI8mm, Isa::NeonI8mm, 4, neon_dot<ll::Intrinsic::aarch64_neon_usdot>},
+};
+
+constexpr TileIntrinsic kTiles[] = {
+    {"tilezero", TileKind::Zero, Isa::AmxInt8, ll::Intrinsic::x86_tilezero},
+    {"tileloadd", TileKind::Load, Isa::AmxInt8, ll::Intrinsic::x86_tileloadd64},
+    {"tilestored", TileKind::Store, Isa::AmxInt8, ll::Intrinsic::x86_tilestored64},
+    {"tdpbf16ps", TileKind::Product, Isa::AmxBf16, ll::Intrinsic::x86_tdpbf16ps},
+    {"tdpbssd", TileKind::Product, Isa::AmxInt8, ll::Intrinsic::x86_tdpbssd},
+    {"tdpbsud", TileKind::Product, Isa::AmxInt8, ll::Intrinsic::x86_tdpbsud},
+    {"tdpbusd", TileKind::Product, Isa::AmxInt8, ll::Intrinsic::x86_tdpbusd},
+    {"tdpbuud", TileKind::Product, Isa::AmxInt8, ll::Intrinsic::x86_tdpbuud},
+};
+
+}  // namespace
+
+const DotIntrinsic* find_dot_intrinsic(std::string_view name) {
+  for (const DotIntrinsic& i : kDots)
+    if (i.name == name) return &i;
+  return nullptr;
+}
+
+const TileIntrinsic* find_tile_intrinsic(std::string_view name) {
+  for (const TileIntrinsic& i : kTiles)
+    if (i.name == name) return &i;
+  return nullptr;
+}
+
+std::vector<std::string_view> intrinsic_names() {
+  std::vector<std::string_view> names;
+  for (const DotIntrinsic& i : kDots) names.push_back(i.name);
+  for (const TileIntrinsic& i : kTiles) names.push_back(i.name);
+  return names;
+}
+
+}  // namespace tilewright::target::llvm
