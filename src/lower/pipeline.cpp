@@ -12,6 +12,7 @@
 namespace tilewright::lower {
 namespace {
 
+constexpr Pass kLowerInstructions{"lower_instructions", lower_instructions};
 constexpr Pass kLowerBlocks{"lower_blocks", lower_blocks};
 constexpr Pass kSimplify{"simplify", simplify};
 constexpr Pass kCompactStorage{"compact_storage", compact_storage};
@@ -27,6 +28,7 @@ constexpr Pass kEliminateCommonSubexpressions{"eliminate_common_subexpressions",
 constexpr Pass kRemoveDead{"remove_dead", remove_dead};
 
 constexpr Pass kAll[] = {
+    kLowerInstructions,
     kLowerBlocks,
     kSimplify,
     kCompactStorage,
@@ -43,6 +45,7 @@ constexpr Pass kAll[] = {
 };
 
 constexpr Pass kCpu[] = {
+    kLowerInstructions,
     kLowerBlocks,
     kSimplify,
     kLowerVthread,

@@ -27,6 +27,7 @@ struct Limits {
   int max_lanes = 64;               // of one vector; a power of two; longer loops become several
   int64_t max_unrolled = 1 << 16;   // statements that unrolling may leave in a function
   int64_t max_partitioned = 4096;   // statements that loop partitioning may leave in a function
+  std::vector<std::string> instructions;  // by their `emit`: the target has them, they stay calls
 };
 
 struct PassTime {

@@ -162,14 +162,25 @@ class Flattener {
           if (Stmt fill = flat.zero_fill()) inside = seq({fill, inside});
           return make_stmt<Alloc>(a.span, flat.buffer(), inside);
         },
-        [&](const InstrCall& c, auto&) -> Stmt {
-          throw Error({.code = "lower.flatten.instr",
-                       .at = c.span,
-                       .message = str("no lowering is known for a call of `", c.instr->name, "`"),
-                       .notes = {"its operands are boxes of more than one dimension"},
-                       .help = "run `lower_instructions` first, or choose a target that has the "
-                               "instruction"});
+        [&](const InstrCall& c, auto& self) -> Stmt {
+          return with(c, [&](InstrCall& out) {
+            for (Region& r : out.operands) r = region(r, self);
+          });
         });
+  }
+
+  /// From the first to the last element: where the operand begins, and how far apart its rows are.
+  template <class Self>
+  Region region(const Region& r, Self& self) {
+    std::vector<Expr> first, last;
+    for (const Range& range : r.ranges) {
+      first.push_back(self(range.min));
+      last.push_back(first.back() + self(range.extent) - 1);
+    }
+    const Flat& flat = of(r.buffer);
+    if (flat.buffer() == r.buffer) return r;
+    const Expr from = flat.address(first, 0)[0], to = flat.address(last, 0)[0];
+    return {flat.buffer(), {{from, to - from + 1}}, self(r.rank)};
   }
 
   template <class Self>
@@ -205,7 +216,8 @@ class Flattener {
 /// one), every access gets an address counted in elements.
 ///   before   alloc t: f32[4, n]   t[i, j] = t[i, ramp(0, 1, 8)] …
 ///   after    alloc t: f32[4*n]    t[i*n + j] = t[ramp(i*n, 1, 8)] …
-/// Needs:  no blocks, updates, vthread loops or instruction calls; layouts over `address` only.
+/// The region of an instruction call becomes the addresses from its first to its last element.
+/// Needs:  no blocks, updates or vthread loops; layouts over `address` only.
 /// Leaves: stage `final`.
 LoopFunc flatten(const LoopFunc& func, PassContext&) {
   require_no_blocks(func, "flatten");

@@ -6,6 +6,7 @@
 
 namespace tilewright::lower {
 
+ir::LoopFunc lower_instructions(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc lower_blocks(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc simplify(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc compact_storage(const ir::LoopFunc& func, PassContext& context);

@@ -37,10 +37,6 @@ Results DecomposeReduction::apply(Program& program) const {
              str("`", w.buffer->name, "` is allocated anew in every iteration of the loop"),
              "name a loop inside of the allocation");
   }
-  if (!starts_below(program, b, *place))
-    refuse("schedule.decompose.start", "the reduction starts in other loops",
-           "decompose it before partition cuts it");
-
   // A loop serves spatial iterators or reduction iterators, never both, and all that serve
   // reductions are inside `at`: else the init would run again in the middle of a reduction.
   const auto serves = [&](const ir::For& l, bool reduction) {
@@ -70,6 +66,9 @@ Results DecomposeReduction::apply(Program& program) const {
       first[l->var] = l->min;
   }
 
+  if (!starts_below(program, b, *place))
+    refuse("schedule.decompose.start", "the reduction starts in other loops",
+           "decompose it before partition cuts it");
   ir::VarMap fresh;
   std::vector<ir::Var> vars;
   for (const ir::For* l : inner) {

@@ -102,6 +102,13 @@ Results ReverseComputeAt::apply(Program& program) const {
   if (!stands_before(program, Stmt::of(at), nest))
     refuse("schedule.reverse_compute_at.order", "the block does not stand after the loop",
            "reverse_compute_at moves a consumer up into a producer");
+  const std::vector<const ir::For*> shared = program.loops_around(at);
+  for (const ir::For* l : program.loops_around(*nest))
+    if (std::find(shared.begin(), shared.end(), l) == shared.end())
+      refuse("schedule.reverse_compute_at.outer",
+             str("the block runs in every iteration of `", l->var.name(),
+                 "`, which does not stand around `", at.var.name(), "`"),
+             "move a block that stands beside the loop");
   for (const ir::BlockIter& it : c.iters)
     if (it.kind != ir::IterKind::Spatial)
       refuse("schedule.reverse_compute_at.iterator",

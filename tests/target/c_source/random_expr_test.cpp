@@ -81,7 +81,7 @@ TEST(RandomExpr, EqualsTheInterpreter) {
   std::vector<std::vector<Expr>> exprs;
   for (int n = 0; n < kFunctions; ++n) {
     std::mt19937_64 gen(static_cast<uint64_t>(n));
-    testing::RandomIr random(static_cast<uint64_t>(n) + 1);
+    RandomIr random(static_cast<uint64_t>(n) + 1);
     Constants constants;
     LoopFunc f;
     f.name = str("random", n);

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels made by schedule steps, on one core, as share of the machine's limit in the same rounds.
+//   kernels [--only gemm|conv|softmax] [--json FILE]
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "conv.h"
+#include "gemm.h"
+#include "measure.h"
+#include "softmax.h"
+#include "target/host.h"
+
+using namespace tilewright;
+
+namespace {
+
+/// 64-byte aligned floats: small integers, so that every order of a sum gives the same result.
+struct Floats {
+  std::unique_ptr<float, decltype(&std::free)> data;
+  size_t size;
+  explicit Floats(int64_t n, int modulus = 0)
+      : data(static_cast<float*>(std::aligned_alloc(64, (static_cast<size_t>(n) * 4 + 63) / 64 * 64)),
+             std::free),
+        size(static_cast<size_t>(n)) {
+    for (size_t i = 0; i < size; ++i)
+      data.get()[i] = modulus ? static_cast<float>(i % static_cast<size_t>(modulus)) -
+                                    static_cast<float>(modulus / 2)
+                              : 0.0f;
+  }
+  float* get() const { return data.get(); }
+  float operator[](int64_t i) const { return data.get()[i]; }
+};
+
+struct Bench {
+  const ir::TargetSpec& spec = target::host_target();
+  nlohmann::json results = nlohmann::json::array();
+  std::vector<double> compile_times;
+  Floats small_a{56 * 256, 5}, small_b{32 * 256, 7}, small_c{56 * 32};
+  target::llvm::JitKernel canary_kernel = driver::compile_kernel(
+      bench::schedule_gemm(56, 32, 256, {spec.vector_registers >= 32 ? 14 : 6, 2, 4}, spec).func(),
+      spec);
+
+  /// An L1-resident kernel of some ten microseconds.
+  void canary() const {
+    void* buffers[] = {small_a.get(), small_b.get(), small_c.get()};
+    canary_kernel.call(buffers);
+  }
+
+  target::llvm::JitKernel compile(const schedule::Schedule& s) {
+    const double start = bench::now();
+    auto kernel = driver::compile_kernel(s.func(), spec);
+    compile_times.push_back(bench::now() - start);
+    return kernel;
+  }
+
+  /// Prints and keeps one figure; `limit` is what the machine could do.
+  void report(const std::string& kind, const std::string& name, const std::string& tile,
+              const bench::QuietResult& r, double work, double limit, bool right) {
+    const double share = r.clean > 0 ? work / r.seconds / limit : 0;
+    std::printf("%-8s %-16s %-8s %9.1f G/s %7.1f %%  clean %3d/%-4d %s\n", kind.c_str(), name.c_str(),
+                tile.c_str(), r.clean > 0 ? work / r.seconds * 1e-9 : 0.0, 100 * share, r.clean,
+                r.slices, right ? "right" : "WRONG");
+    std::fflush(stdout);
+    results.push_back({{"kind", kind}, {"name", name}, {"tile", tile}, {"seconds", r.seconds},
+                       {"work", work}, {"limit", limit}, {"share", share}, {"clean", r.clean},
+                       {"slices", r.slices}, {"right", right}});
+  }
+
+  bench::QuietResult quiet(const target::llvm::JitKernel& kernel, std::span<void* const> buffers) const {
+    return bench::measure_quiet([&] { kernel.call(buffers); }, [&] { canary(); }, 30, 4.0);
+  }
+
+  void gemm(int64_t m, int64_t n, int64_t k) {
+    const bool wide = spec.vector_registers >= 32;
+    const std::vector<bench::GemmTile> tiles =
+        wide ? std::vector<bench::GemmTile>{{14, 2, 4}, {12, 2, 4}, {6, 4, 4}}
+             : std::vector<bench::GemmTile>{{6, 2, 4}, {4, 3, 4}};
+    const Floats a(m * k, 17), b(n * k, 13), c(m * n);
+    for (const bench::GemmTile& tile : tiles) {
+      const int64_t cols = tile.vectors * spec.lanes(32);
+      if (n % cols != 0) continue;
+      const auto kernel = compile(bench::schedule_gemm(m, n, k, tile, spec));
+      void* buffers[] = {a.get(), b.get(), c.get()};
+      kernel.call(buffers);
+      bool right = true;
+      for (int64_t t = 0; t < 300; ++t) {
+        const int64_t y = (t * 7919) % m, x = (t * 104729) % n;
+        float sum = 0;
+        for (int64_t i = 0; i < k; ++i) sum += a[y * k + i] * b[(x / cols * k + i) * cols + x % cols];
+        right = right && sum == c[y * n + x];
+      }
+      const auto r = quiet(kernel, buffers);
+      report("gemm", std::to_string(m) + "," + std::to_string(n) + "," + std::to_string(k),
+             std::to_string(tile.rows) + "x" + std::to_string(cols), r,
+             2.0 * static_cast<double>(m * n * k), r.peak, right);
+    }
+  }
+
+  void conv(const bench::ConvLayer& l) {
+    const int64_t lanes = spec.lanes(32), block = bench::channel_block(l, spec);
+    const int64_t out = l.out_size(), in = l.padded();
+    const Floats x(l.in_channels * in * in, 5), w(l.out_channels * l.in_channels * l.kernel * l.kernel, 7),
+        y(l.out_channels * out * out);
+    for (const bench::ConvTile& tile : bench::conv_tiles(l, spec)) {
+      const auto kernel = compile(bench::schedule_conv(l, tile, spec));
+      void* buffers[] = {x.get(), w.get(), y.get()};
+      kernel.call(buffers);
+      bool right = true;
+      for (int64_t t = 0; t < 300; ++t) {
+        const int64_t o = (t * 7919) % l.out_channels, py = (t * 31) % out, px = (t * 17) % out;
+        float sum = 0;
+        for (int64_t c = 0; c < l.in_channels; ++c)
+          for (int64_t r = 0; r < l.kernel; ++r)
+            for (int64_t s = 0; s < l.kernel; ++s)
+              sum += x[((c / block * in + py * l.stride + r) * in + px * l.stride + s) * block + c % block] *
+                     w[((((o / lanes * (l.in_channels / block) + c / block) * l.kernel + r) * l.kernel + s) *
+                            block + c % block) * lanes + o % lanes];
+        right = right && sum == y[((o / lanes * out + py) * out + px) * lanes + o % lanes];
+      }
+      const auto r = quiet(kernel, buffers);
+      report("conv", l.name, std::to_string(tile.width) + "x" + std::to_string(tile.blocks * lanes), r,
+             l.flops(), r.peak, right);
+    }
+  }
+
+  /// Against a copy with the same reads and writes of memory: the roof of the bytes alone.
+  void softmax(int64_t rows, int64_t cols) {
+    const Floats x(rows * cols, 11), y(rows * cols);
+    const auto kernel = compile(bench::schedule_softmax(rows, cols, spec));
+    void* buffers[] = {x.get(), y.get()};
+    kernel.call(buffers);
+    double worst = 0;
+    for (int64_t r = 0; r < rows; r += 7) {
+      double sum = 0, top = -1e30;
+      for (int64_t i = 0; i < cols; ++i) top = std::max(top, static_cast<double>(x[r * cols + i]));
+      for (int64_t i = 0; i < cols; ++i) sum += std::exp(x[r * cols + i] - top);
+      for (int64_t i = 0; i < cols; ++i) {
+        const double want = std::exp(x[r * cols + i] - top) / sum;
+        worst = std::max(worst, std::abs(want - y[r * cols + i]) / want);
+      }
+    }
+    const auto r = quiet(kernel, buffers);
+    report("softmax", std::to_string(rows) + "x" + std::to_string(cols), "", r,
+           static_cast<double>(rows * cols), r.peak / 2, worst < 1e-5);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string only, json;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (!std::strcmp(argv[i], "--only")) only = argv[i + 1];
+    if (!std::strcmp(argv[i], "--json")) json = argv[i + 1];
+  }
+  Bench bench;
+  const auto wanted = [&](const char* kind) { return only.empty() || only == kind; };
+  if (wanted("gemm"))
+    for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{256, 256, 256},
+                                                                    {1024, 1024, 1024},
+                                                                    {3136, 64, 64},
+                                                                    {3136, 256, 64},
+                                                                    {784, 512, 128},
+                                                                    {196, 1024, 256},
+                                                                    {49, 2048, 512}})
+      bench.gemm(m, n, k);
+  if (wanted("conv"))
+    for (const bench::ConvLayer& l : bench::resnet18_layers()) bench.conv(l);
+  if (wanted("softmax")) {
+    bench.softmax(8, 1024);
+    bench.softmax(128, 1024);
+  }
+  std::printf("compile, schedule to code: median %.1f ms over %zu kernels\n",
+              1e3 * bench::quantile(bench.compile_times, 0.5), bench.compile_times.size());
+  if (!json.empty())
+    std::ofstream(json) << nlohmann::json{{"cpu", bench.spec.cpu},
+                                          {"compile_median_s", bench::quantile(bench.compile_times, 0.5)},
+                                          {"kernels", bench.results}}
+                               .dump(1)
+                        << "\n";
+  for (const auto& r : bench.results)
+    if (!r["right"]) return 1;
+  return 0;
+}
