@@ -250,6 +250,46 @@ std::string why_not_exact(const Program& program, const ir::Block& block, const 
   return {};
 }
 
+std::string why_not_whole(const Program& program, const ir::Block& block, const Stmt& root) {
+  const InnerLoops inner(program, block, root);
+  const std::vector<ir::Range> box = widened_bindings(block, inner);
+  arith::Context context = inner.outside;
+  for (const ir::For* l : inner.loops) context.bind(l->var, l->min, l->extent);
+  std::vector<Expr> bindings;
+  std::vector<ir::Var> serving;
+  Expr terms = 1, points = 1;
+  for (size_t i = 0; i < block.iters.size(); ++i) {
+    const ir::BlockIter& it = block.iters[i];
+    if (it.kind == ir::IterKind::Spatial) continue;
+    bindings.push_back(it.binding);
+    terms = terms * box[i].extent;
+    if (!inner.outside.can_prove_equal(box[i].min, 0) ||
+        !inner.outside.can_prove(it.extent <= box[i].extent))
+      return str("only a part of `", it.var.name(), "` is reduced there");
+  }
+  for (const ir::For* l : inner.loops) {
+    if (std::none_of(bindings.begin(), bindings.end(),
+                     [&](const Expr& e) { return uses(e, l->var); }))
+      continue;
+    serving.push_back(l->var);
+    points = points * l->extent;
+  }
+  if (!context.can_prove_equal(points, terms) ||
+      !arith::iter_map(bindings, serving, context).injective)
+    return str("the loops of block `", block.name, "` do not run each term once");
+  if (block.predicate) {
+    ir::VarMap values;
+    for (const ir::BlockIter& it : block.iters) {
+      values[it.var] = it.binding;
+      context.assume(Expr(0) <= it.binding);
+      context.assume(it.binding < it.extent);
+    }
+    if (has_load(block.predicate) || !context.can_prove(ir::substitute(block.predicate, values)))
+      return str("the predicate of block `", block.name, "` leaves terms out");
+  }
+  return {};
+}
+
 bool starts_below(const Program& program, const ir::Block& block, const Stmt& root) {
   const InnerLoops inner(program, block, root);
   ir::VarMap first;

@@ -56,6 +56,9 @@ std::vector<ir::Range> iterated(const Program& program, const ir::Block& block,
 /// whoever reads all of one must know that all of it was written.
 std::string why_not_exact(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
+/// Why the block does not run its whole reduction, each term once, below `root`; empty when it does.
+std::string why_not_whole(const Program& program, const ir::Block& block, const ir::Stmt& root);
+
 /// Does the reduction of the block start below `root`: are its reduction iterators 0 in the first
 /// iteration of these loops? A part that partition cut off does not start it.
 bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt& root);

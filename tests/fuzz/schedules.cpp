@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
     if (!result.failure.empty()) {
       ++wrong;
       std::printf("%s\n", result.failure.c_str());
+      std::fflush(stdout);
     }
     if ((i + 1) % 10000 == 0) {
       std::fprintf(stderr, "\r%llu of %llu, %llu steps, %d wrong",

@@ -178,7 +178,7 @@ class Flattener {
       last.push_back(first.back() + self(range.extent) - 1);
     }
     const Flat& flat = of(r.buffer);
-    if (flat.buffer() == r.buffer) return r;
+    if (r.ranges.empty()) return {flat.buffer(), {}, self(r.rank)};
     const Expr from = flat.address(first, 0)[0], to = flat.address(last, 0)[0];
     return {flat.buffer(), {{from, to - from + 1}}, self(r.rank)};
   }

@@ -80,9 +80,10 @@ Results ComputeAt::apply(Program& program) const {
            "compute_at moves a producer down into a consumer; reverse_compute_at moves a consumer "
            "up into a producer");
   check_uses(program, p, nest, at, refuse);
-  if (const std::string why = why_not_exact(program, p, nest); !why.empty())
-    refuse("schedule.compute_at.loops", why,
-           "move a block before cutting its loops in other ways than split and fuse do");
+  for (const std::string& why : {why_not_exact(program, p, nest), why_not_whole(program, p, nest)})
+    if (!why.empty())
+      refuse("schedule.compute_at.loops", why,
+             "move a block before cutting its loops in other ways than split and fuse do");
 
   // The region its consumers need of the results, over all that the loop's body binds.
   const arith::Context context = program.context_at(program.path_to(at));
