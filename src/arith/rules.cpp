@@ -46,7 +46,6 @@ constexpr RuleText kRules[] = {
     {RuleDomain::Int, "min(x, y) + max(x, y)", "x + y"},
     {RuleDomain::Int, "-(-x)", "x"},
     {RuleDomain::Int, "-(x - y)", "y - x"},
-    {RuleDomain::Int, "abs(-x)", "abs(x)"},
     {RuleDomain::Int, "abs(abs(x))", "abs(x)"},
     {RuleDomain::Int, "abs(x)", "x", "0 <= x"},
 

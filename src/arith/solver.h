@@ -140,6 +140,7 @@ class Solver {
   Poly opaque(const ir::Expr& e);
   Poly ring(const ir::Expr& e);
   Poly leaf(const ir::Expr& e);
+  Poly absolute(const Poly& a);
   Poly guard(const ir::Guard& e);
   Poly absorbed(const Poly& p);
   Poly paired(const Poly& p);

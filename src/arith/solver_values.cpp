@@ -215,8 +215,7 @@ Poly Solver::leaf(const Expr& e) {
   if (const ir::Guard* g = e.as<ir::Guard>()) return guard(*g);
   if (const ir::Unary* u = e.as<ir::Unary>(); u && u->op == UnaryOp::Abs) {
     const Poly a = value(u->a);
-    if (fits(a * -1, elem)) return extreme(AtomKind::Max, a, a * -1);
-    return opaque(e);
+    return fits(a * -1, elem) ? absolute(a) : opaque(e);
   }
   const Binary* b = e.as<Binary>();
   if (b == nullptr) return opaque(e);
@@ -316,6 +315,20 @@ Poly Solver::extreme(AtomKind kind, const Poly& a, const Poly& b) {
                      : ir::max(to_expr(info.a), to_expr(info.b));
   const Atom atom = intern(std::move(info));
   return atom == 0 ? Poly::failed() : common + Poly::atom(atom);
+}
+
+/// max(a, -a), written as abs.
+Poly Solver::absolute(const Poly& a) {
+  const WideInterval r = range(a);
+  if (r.lo >= 0 || r.hi <= 0) return r.lo >= 0 ? a : a * -1;
+  AtomInfo info;
+  info.kind = AtomKind::Max;
+  info.a = a;
+  info.b = a * -1;
+  if (before(info.b, info.a)) std::swap(info.a, info.b);
+  info.expr = ir::unary(UnaryOp::Abs, to_expr(info.a));
+  const Atom atom = intern(std::move(info));
+  return atom == 0 ? Poly::failed() : Poly::atom(atom);
 }
 
 Poly Solver::choose(const Expr& cond, const Poly& yes, const Poly& no) {

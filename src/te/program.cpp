@@ -27,7 +27,7 @@ Tensor copy_of(const Tensor& t) {
 
 /// The value of an extent where every symbol is as small as it can be; nothing when it is not plain
 /// arithmetic.
-[[maybe_unused]] std::optional<int64_t> least_sizes(const ir::Expr& extent, const std::vector<ir::Symbol>& symbols) {
+std::optional<int64_t> least_sizes(const ir::Expr& extent, const std::vector<ir::Symbol>& symbols) {
   ir::VarMap least;
   for (const ir::Symbol& s : symbols) least[s.var] = ir::ceil_div(s.min, s.divisor) * s.divisor;
   return ir::const_int(ir::rewrite(
@@ -106,6 +106,12 @@ class Checker {
              .message = str("the extent `", ir::print(extent), "` of `", name, "` mentions `",
                             v.name(), "`, which is no symbol of `", program_.name, "`"),
              .help = "list it among the program's symbols"});
+    if (const auto least = least_sizes(extent, program_.symbols); least && *least < 0)
+      throw Error({.code = "te.shape.negative",
+                   .at = at,
+                   .message = str("the extent `", ir::print(extent), "` of `", name, "` is ",
+                                  *least, " for the least values of the symbols"),
+                   .help = "raise the symbols' least values, or use max(…, 0)"});
   }
 
   [[noreturn]] void refuse_foreign(const Stage& stage, const ir::Var& v) const {

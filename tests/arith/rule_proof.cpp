@@ -52,7 +52,7 @@ class IntegerProof {
     z3::params limits(ctx_);
     limits.set("timeout", 300u);
     symbolic.set(limits);
-    state(symbolic);
+    symbolic.add(statement());
     const z3::check_result answer = symbolic.check();
     if (answer == z3::unsat) return {true, "Z3", {}};
     if (answer == z3::sat) return {false, "Z3", str(symbolic.get_model())};
@@ -64,29 +64,37 @@ class IntegerProof {
     std::vector<int> slots;
     for (int i = 0; i < kConstantSlots; ++i)
       if (uses_.constant[i]) slots.push_back(i);
-    std::vector<int64_t> values(slots.size(), -4);
+    const int64_t lo = slots.size() > 2 ? -2 : -4, hi = slots.size() > 2 ? 4 : 6;
+    std::vector<int64_t> values(slots.size(), lo);
     int cases = 0;
     while (true) {
-      z3::solver s(ctx_);
-      for (size_t i = 0; i < slots.size(); ++i)
-        s.add(constants_[static_cast<size_t>(slots[i])] == ctx_.int_val(values[i]));
-      state(s);
-      const z3::check_result answer = s.check();
-      if (answer == z3::sat) return {false, "Z3", str(s.get_model())};
-      if (answer == z3::unknown) return {false, "Z3", "no answer: " + s.reason_unknown()};
-      ++cases;
+      z3::expr_vector from(ctx_), to(ctx_);
+      for (size_t i = 0; i < slots.size(); ++i) {
+        from.push_back(constants_[static_cast<size_t>(slots[i])]);
+        to.push_back(ctx_.int_val(values[i]));
+      }
+      z3::expr claim = statement().substitute(from, to).simplify();
+      if (!claim.is_false()) {  // else the condition excludes these constants
+        z3::solver s(ctx_);
+        s.add(claim);
+        const z3::check_result answer = s.check();
+        if (answer == z3::sat) return {false, "Z3", str(claim, " by ", s.get_model())};
+        if (answer == z3::unknown) return {false, "Z3", "no answer: " + s.reason_unknown()};
+        ++cases;
+      }
       size_t i = 0;
-      while (i < values.size() && ++values[i] > 6) values[i++] = -4;
+      while (i < values.size() && ++values[i] > hi) values[i++] = lo;
       if (i == values.size()) break;
     }
     return {true, str("Z3 for ", cases, " choices of constants"), {}};
   }
 
   /// condition && pattern != replacement
-  void state(z3::solver& s) {
-    if (rule_.condition.root >= 0) s.add(translate(rule_.condition, rule_.condition.root));
-    s.add(translate(rule_.pattern, rule_.pattern.root) !=
-          translate(rule_.replacement, rule_.replacement.root));
+  z3::expr statement() {
+    const z3::expr differ = translate(rule_.pattern, rule_.pattern.root) !=
+                            translate(rule_.replacement, rule_.replacement.root);
+    if (rule_.condition.root < 0) return differ;
+    return translate(rule_.condition, rule_.condition.root) && differ;
   }
 
   z3::expr floor_div(const z3::expr& a, const z3::expr& b) {

@@ -34,7 +34,7 @@ loops f(A: in f32[6, 4], B: in f32[6, 8], C: out f32[4, 8]) stage scheduled {
 
 TEST(LowerInstructions, KeepsWhatTheTargetHas) {
   const ir::LoopFunc f =
-      after({lower_instructions, flatten}, kOuter, {.instructions = {"outer24"}});
+      after({lower_instructions, flatten, simplify}, kOuter, {.instructions = {"outer24"}});
   std::vector<std::string> operands;
   ir::walk(f.body, [&](const ir::InstrCall& c) {
     if (c.form == ir::InstrForm::Update)

@@ -73,7 +73,7 @@ void KernelEmitter::declare_after_body(const ir::Alloc& s, FunctionRef<std::stri
 void KernelEmitter::alloc(const ir::Alloc& s) {
   const ir::Buffer& buffer = s.buffer;
   const std::string name = frame_->names.take(buffer->name);
-  Place place{.name = name, .root = buffer};
+  Place place{.name = name, .elem = buffer->elem};
   if (buffer->rank() == 0) {
     place.is_variable = place.holds_values = true;
     frame_->places.insert_or_assign(buffer, place);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/c_source/c_source.h"
 
+#include "ir/rewrite.h"
 #include "ir/verify.h"
+#include "lower/passes/passes.h"
 #include "support/str.h"
 #include "target/c_source/helpers.h"
 #include "target/c_source/kernel.h"
@@ -40,7 +42,23 @@ constexpr std::string_view kStrict = R"(#if defined(__clang__)
 #endif
 )";
 
-void check_stage(const ir::LoopFunc& func) {
+// C has no hardware instructions: a call becomes its meaning, which may need all of these.
+constexpr lower::Pass kWriteOut[] = {
+    {"lower_instructions", lower::lower_instructions},
+    {"lower_blocks", lower::lower_blocks},
+    {"vectorize", lower::vectorize},
+    {"lower_updates", lower::lower_updates},
+    {"flatten", lower::flatten},
+};
+
+bool calls_instructions(const ir::LoopFunc& func) {
+  bool found = false;
+  ir::walk(func.body, [&](const ir::InstrCall&) { found = true; });
+  return found;
+}
+
+/// The function as it can be written in C.
+ir::LoopFunc prepared(ir::LoopFunc func) {
   if (func.stage != ir::Stage::Final)
     throw Error({.code = "target.c_source.stage",
                  .at = func.span,
@@ -48,6 +66,10 @@ void check_stage(const ir::LoopFunc& func) {
                                 "`, and C is written from stage `final`"),
                  .help = "run the lowering passes first"});
   ir::verify(func);
+  if (!calls_instructions(func)) return func;
+  func.stage = ir::Stage::Scheduled;
+  lower::PassContext context;
+  return lower::run(kWriteOut, std::move(func), context);
 }
 
 }  // namespace
@@ -55,13 +77,12 @@ void check_stage(const ir::LoopFunc& func) {
 File emit(std::span<const ir::LoopFunc> funcs, const EmitOptions& options) {
   File file;
   Names globals;
-  for (const ir::LoopFunc& f : funcs) {
-    check_stage(f);
+  for (const ir::LoopFunc& f : funcs)
     file.entries.push_back({.name = globals.take(f.name), .workspace = {}});
-  }
   std::string code;
   for (size_t i = 0; i < funcs.size(); ++i) {
-    KernelEmitter kernel(funcs[i], file.entries[i].name, globals);
+    const ir::LoopFunc func = prepared(funcs[i]);
+    KernelEmitter kernel(func, file.entries[i].name, globals);
     code += kernel.run();
     file.entries[i].workspace = kernel.workspace();
   }

@@ -45,27 +45,20 @@ void Emitter::bind(const ir::Var& var, const std::string& name, const Range& ran
   ranges_.bind(var, range);
 }
 
-namespace {
-
-Text plus(const std::string& offset, const Text& index) {
-  if (offset.empty()) return index;
-  return {str(offset, " + ", index.in(Bind::Product)), Bind::Sum};
+Text Emitter::index_of(const std::vector<ir::Expr>& indices) {
+  return indices.empty() ? Text{"0"} : expr(indices[0]);
 }
-
-}  // namespace
 
 Text Emitter::element(const Place& place, const std::vector<ir::Expr>& indices) {
   if (place.is_variable) return {place.name};
-  return {str(place.name, "[", indices.empty() ? "0" : expr(indices[0]).s, "]")};
+  return {str(place.name, "[", index_of(indices).s, "]")};
 }
 
 Text Emitter::load(const Place& place, const std::vector<ir::Expr>& indices) {
-  const Elem elem = place.root->elem;
+  const Elem elem = place.elem;
   if (place.holds_values) return element(place, indices);
   if (is_packed(elem))
-    return call_of(
-        str("tw_load_", ir::name(elem)),
-        {{place.name}, plus(place.offset, indices.empty() ? Text{"0"} : expr(indices[0]))});
+    return call_of(str("tw_load_", ir::name(elem)), {{place.name}, index_of(indices)});
   const Text stored = element(place, indices);
   if (elem == Elem::Bool) return {stored.s + " != 0", Bind::Equal};
   return is_small_float(elem) ? call_of(str("tw_value_", ir::name(elem)), {stored}) : stored;
@@ -73,11 +66,10 @@ Text Emitter::load(const Place& place, const std::vector<ir::Expr>& indices) {
 
 std::string Emitter::store(const Place& place, const std::vector<ir::Expr>& indices,
                            const Text& value) {
-  const Elem elem = place.root->elem;
+  const Elem elem = place.elem;
   if (!place.holds_values && is_packed(elem))
-    return str("tw_store_", ir::name(elem), "(", place.name, ", ",
-               plus(place.offset, indices.empty() ? Text{"0"} : expr(indices[0])).s, ", ", value.s,
-               ");");
+    return str("tw_store_", ir::name(elem), "(", place.name, ", ", index_of(indices).s, ", ",
+               value.s, ");");
   const bool bits = is_small_float(elem) && !place.holds_values;
   return str(element(place, indices).s, " = ",
              bits ? call_of(str("tw_bits_", ir::name(elem)), {value}).s : value.s, ";");

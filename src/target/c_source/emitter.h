@@ -31,12 +31,11 @@ struct Dialect {
 
 /// Where a buffer is while code is made for it.
 struct Place {
-  std::string name;           // of the pointer, array or variable
-  ir::Buffer root;            // whose memory it is; another buffer's for an instruction's operand
+  std::string name;  // of the pointer, array or variable
+  ir::Elem elem{};
   bool is_variable = false;   // `name`, not `name[0]`
   bool holds_values = false;  // elements are of value_type, not of memory_type
   bool read_only = false;
-  std::string offset;  // added to every index; packed operands only
   bool is_read = false, is_written = false;
 };
 
@@ -85,7 +84,9 @@ class Emitter {
 
   /// The scalar, or the value in the current lane.
   Text expr(const ir::Expr& e);
-  /// The element of a scalar access.
+  /// Of an access to a buffer of rank 0 or 1.
+  Text index_of(const std::vector<ir::Expr>& indices);
+  /// What memory holds: `A[i]`.
   Text element(const Place& place, const std::vector<ir::Expr>& indices);
   Text load(const Place& place, const std::vector<ir::Expr>& indices);
   std::string store(const Place& place, const std::vector<ir::Expr>& indices, const Text& value);
@@ -109,7 +110,6 @@ class Emitter {
   void emit(const ir::For& s);
   void emit(const ir::While& s);
   void emit(const ir::If& s);
-  void emit(const ir::InstrCall& s);
   void emit(const ir::Prefetch& s);
   Text bound(const ir::For& s, const ir::Expr& e, std::string_view suffix);
 

@@ -59,15 +59,15 @@ void mark(const Table& table, std::string_view code, std::vector<bool>& used) {
 std::string replaced(std::string_view text, const std::vector<Replacement>& replacements) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
+    const size_t open = std::min(text.find('{', i), text.size());
+    out += text.substr(i, open - i);
+    i = open;
+    if (i == text.size()) break;
     const auto hit =
         std::find_if(replacements.begin(), replacements.end(),
                      [&](const Replacement& r) { return text.substr(i, r.key.size()) == r.key; });
-    if (hit == replacements.end()) {
-      out += text[i++];
-    } else {
-      out += hit->value;
-      i += hit->key.size();
-    }
+    out += hit == replacements.end() ? text.substr(i, 1) : hit->value;
+    i += hit == replacements.end() ? 1 : hit->key.size();
   }
   return out;
 }

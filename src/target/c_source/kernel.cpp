@@ -20,7 +20,7 @@ std::string in_comment(std::string text) {
 }
 
 std::string pointer_to(const Place& place) {
-  const ir::Elem elem = place.root->elem;
+  const ir::Elem elem = place.elem;
   return str(place.read_only ? "const " : "",
              place.holds_values ? value_type(elem) : memory_type(elem), "*");
 }
@@ -61,7 +61,7 @@ std::string KernelEmitter::run() {
     bind(s.var, frame.names.take(s.var.name()), {s.min, s.max});
   for (const ir::Param& p : func_.params)
     frame.places[p.buffer] = {.name = frame.names.take(p.buffer->name),
-                              .root = p.buffer,
+                              .elem = p.buffer->elem,
                               .read_only = p.access == ir::Access::In};
   const Lines body = inside(func_.body);
   Lines lines;

@@ -26,12 +26,10 @@ Text Emitter::in_array(const Expr& e, std::string_view wanted) {
 /// Does `e` read memory that the store writes? Not counted, where `same_element`: the very element
 /// that the same lane writes.
 bool Emitter::reads_target(const Expr& e, const ir::Store& s, bool same_element) {
-  const ir::Buffer root = place_of(s.buffer).root;
   bool found = false;
   ir::walk(e, [&](const ir::Load& l) {
-    if (place_of(l.buffer).root != root) return;
-    const bool same = same_element && l.buffer == s.buffer && !l.indices.empty() &&
-                      ir::equal(l.indices[0], s.indices[0]);
+    if (l.buffer != s.buffer) return;
+    const bool same = same_element && ir::equal(l.indices[0], s.indices[0]);
     found = found || !same;
   });
   return found;

@@ -53,7 +53,7 @@ loops softmax(x: in f32[rows * cols], y: out f32[rows * cols]) where rows in 1..
     }
     for j in 0..(cols + 7) / 8 {
       let m = ramp(j * 8, 1, 8) < broadcast(cols, 8)
-      y[ramp(r * cols + j * 8, 1, 8)] = e[ramp(j * 8, 1, 8)] mask(m) / broadcast(sum[], 8) mask m
+      y[ramp(r * cols + j * 8, 1, 8)] mask(m) = e[ramp(j * 8, 1, 8)] mask(m) / broadcast(sum[], 8)
     }
   }
 })",

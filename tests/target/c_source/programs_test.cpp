@@ -30,7 +30,7 @@ loops vector_sum(a: in f32[32], b: in f32[32], c: out f32[32]) stage final {
 loops masked(n: in i64[1], a: in f32[19], c: inout f32[19]) stage final {
   for i in 0..3 {
     let m = ramp(i * 8, 1, 8) < broadcast(n[0] + 17, 8)
-    c[ramp(i * 8, 1, 8)] = a[ramp(i * 8, 1, 8)] mask(m) * broadcast(2.0, 8) mask m
+    c[ramp(i * 8, 1, 8)] mask(m) = a[ramp(i * 8, 1, 8)] mask(m) * broadcast(2.0, 8)
   }
 })"},
       {"reductions", R"(
@@ -68,7 +68,7 @@ loops guarded_lanes(a: in f32[8], n: in i64[4], c: out f32[16]) stage final {
 loops reversed_in_place(a: inout f32[8], b: inout i64[4]) stage final {
   a[ramp(0, 1, 8)] = a[ramp(7, -1, 8)]
   b[ramp(0, 1, 4)] = b[ramp(0, 1, 4)] + broadcast(1, 4)
-  b[ramp(0, 1, 4)] = b[(ramp(3, -1, 4))] * broadcast(2, 4) mask b[ramp(0, 1, 4)] < broadcast(3, 4)
+  b[ramp(0, 1, 4)] mask(b[ramp(0, 1, 4)] < broadcast(3, 4)) = b[ramp(3, -1, 4)] * broadcast(2, 4)
 })"},
       {"gathered", R"(
 loops gathered(k: in i64[8], a: in f32[17], c: inout i64[24]) stage final {

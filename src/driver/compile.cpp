@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole path of the data, in the order the data takes. Before there is a front end, a `.tw` text
+// is the model: its tensor programs and functions, and the traces that schedule them.
+#include "driver/compile.h"
+
+#include "driver/kernel.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "lower/pipeline.h"
+#include "lower/to_blocks.h"
+#include "support/str.h"
+#include "target/host.h"
+#include "te/print.h"
+
+namespace tilewright::driver {
+namespace {
+
+constexpr std::string_view kStages[] = {"te", "loops", "scheduled", "final", "code"};
+
+ir::LoopFunc scheduled(const TextFile& file, const ir::LoopFunc& func) {
+  for (const schedule::Trace& trace : file.traces)
+    if (trace.name == func.name) return schedule::apply(trace, func);
+  return func;
+}
+
+ir::LoopFunc lowered(const ir::LoopFunc& func, const CompileOptions& options) {
+  lower::PassContext context;
+  context.limits.max_lanes = options.target.vector_bits / 8;
+  context.skip = options.skip;
+  return lower::run(lower::cpu_pipeline(), func, context);
+}
+
+std::string code(const ir::LoopFunc& func, const ir::TargetSpec& target) {
+  return target::llvm::emit_assembly(func, target);
+}
+
+}  // namespace
+
+Stage stage_from_name(std::string_view name) {
+  std::string known;
+  for (size_t i = 0; i < std::size(kStages); ++i) {
+    if (kStages[i] == name) return static_cast<Stage>(i);
+    known += str(known.empty() ? "" : ", ", kStages[i]);
+  }
+  throw Error({.code = "driver.emit.stage",
+               .at = {},
+               .message = str("there is no stage `", name, "`"),
+               .notes = {},
+               .help = str("use one of ", known)});
+}
+
+std::string compile(const TextFile& file, const CompileOptions& options) {
+  std::string out;
+  std::vector<ir::LoopFunc> functions = file.unit.functions;
+  for (const te::Program& program : file.programs) {
+    if (options.emit == Stage::Te) out += te::print(program);
+    functions.push_back(lower::to_blocks(program));
+  }
+  if (options.emit == Stage::Te) return out;
+  for (const ir::LoopFunc& plain : functions) {
+    ir::verify(plain);
+    ir::LoopFunc func = plain;
+    if (options.emit >= Stage::Scheduled) func = scheduled(file, func);
+    if (options.emit >= Stage::Final) func = lowered(func, options);
+    out += options.emit == Stage::Code ? code(func, options.target)
+                                       : ir::print(ir::Unit{{}, {}, {func}});
+  }
+  return out;
+}
+
+std::string run_passes(const TextFile& file, const std::vector<std::string>& passes) {
+  std::vector<lower::Pass> list;
+  for (const std::string& name : passes) {
+    const lower::Pass* pass = lower::find_pass(name);
+    if (!pass)
+      throw Error({.code = "driver.opt.pass",
+                   .at = {},
+                   .message = str("there is no pass `", name, "`"),
+                   .notes = {},
+                   .help = "`tilewright opt --list` names them all"});
+    list.push_back(*pass);
+  }
+  ir::Unit out = file.unit;
+  for (const te::Program& program : file.programs) out.functions.push_back(lower::to_blocks(program));
+  for (ir::LoopFunc& func : out.functions) {
+    lower::PassContext context;
+    ir::verify(func);
+    func = lower::run(list, scheduled(file, func), context);
+  }
+  return ir::print(out);
+}
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const lower::Pass& pass : lower::all_passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+ir::TargetSpec target_from_name(std::string_view name) { return target::parse_target(name); }
+
+std::string describe_targets() {
+  std::string out;
+  for (const std::string& name : target::target_names()) {
+    const ir::TargetSpec spec = target::parse_target(name);
+    out += str(name, std::string(name.size() < 12 ? 12 - name.size() : 1, ' '), spec.triple, ", ",
+               spec.vector_bits, "-bit vectors, ", spec.vector_registers, " registers",
+               target::runs_on_host(spec) ? ", runs on this machine" : "", "\n");
+  }
+  return out;
+}
+
+}  // namespace tilewright::driver
