@@ -60,10 +60,14 @@ Results DecomposeReduction::apply(Program& program) const {
       refuse("schedule.decompose.mixed",
              str("`", l->var.name(), "` serves a spatial and a reduction iterator at once"),
              "do not fuse spatial loops with reduction loops");
-    if (serves(*l, false))
+    if (serves(*l, false)) {
       inner.push_back(l);
-    else
-      first[l->var] = l->min;
+      continue;
+    }
+    if (!program.context_at(Path(path.begin(), s)).can_prove(ir::Expr(1) <= l->extent))
+      refuse("schedule.decompose.empty", str("`", l->var.name(), "` may run no iteration"),
+             "the init must not run where the reduction does not");
+    first[l->var] = l->min;
   }
 
   if (!starts_below(program, b, *place))

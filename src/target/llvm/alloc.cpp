@@ -7,9 +7,9 @@
 #include "llvm/IR/MDBuilder.h"
 
 #include "ir/build.h"
-#include "ir/rewrite.h"
 #include "support/str.h"
 #include "target/llvm/emitter.h"
+#include "target/llvm/visit_once.h"
 
 namespace tilewright::target::llvm {
 
@@ -46,7 +46,13 @@ const Place& Emitter::place_of(const ir::Buffer& buffer) const {
 void Emitter::make_scopes() {
   std::vector<ir::Buffer> buffers;
   for (const ir::Param& p : func_.params) buffers.push_back(p.buffer);
-  ir::walk(func_.body, [&](const ir::Alloc& a) { buffers.push_back(a.buffer); });
+  visit_once(
+      func_.body,
+      [&](const ir::Stmt& s) {
+        if (const auto* a = s.as<ir::Alloc>()) buffers.push_back(a->buffer);
+        return true;
+      },
+      [](const Expr&) {});
   ll::MDBuilder md(module_.getContext());
   ll::MDNode* domain = md.createAnonymousAliasScopeDomain(func_.name);
   std::vector<ll::Metadata*> all;

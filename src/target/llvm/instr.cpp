@@ -4,10 +4,10 @@
 #include "llvm/IR/IntrinsicsX86.h"
 
 #include "ir/build.h"
-#include "ir/rewrite.h"
 #include "support/str.h"
 #include "target/llvm/emitter.h"
 #include "target/llvm/intrinsics.h"
+#include "target/llvm/visit_once.h"
 
 namespace tilewright::target::llvm {
 namespace {
@@ -34,12 +34,18 @@ int64_t tile_elements(ir::Elem elem) { return kTileRows * kTileRowBytes * 8 / ir
 
 }  // namespace
 
-/// The tile registers that allocations inside `body` need, those of parallel loops apart.
+/// Does `body` allocate tile registers, those of parallel loops apart?
 bool Emitter::uses_tiles(const ir::Stmt& body) {
   bool found = false;
-  ir::walk(
-      body, [&](const ir::Alloc& a) { found |= a.buffer->scope.kind == ir::ScopeKind::Tile; },
-      [&](const ir::For& f) { return frame_.worker || f.loop != ir::ForKind::Parallel; });
+  visit_once(
+      body,
+      [&](const ir::Stmt& s) {
+        if (const auto* a = s.as<ir::Alloc>())
+          found |= a->buffer->scope.kind == ir::ScopeKind::Tile;
+        const auto* f = s.as<ir::For>();
+        return frame_.worker || !f || f->loop != ir::ForKind::Parallel;
+      },
+      [](const ir::Expr&) {});
   return found;
 }
 

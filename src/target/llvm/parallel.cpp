@@ -9,6 +9,7 @@
 #include "ir/rewrite.h"
 #include "support/str.h"
 #include "target/llvm/emitter.h"
+#include "target/llvm/visit_once.h"
 
 namespace tilewright::target::llvm {
 
@@ -32,30 +33,32 @@ void Emitter::parallel(const ir::For& s) {
   std::vector<ir::Buffer> buffers;
   std::unordered_set<ir::Var> seen_vars;
   std::unordered_set<ir::Buffer> seen_buffers;
+  const auto add_var = [&](const ir::Var& var) {
+    if (frame_.vars.contains(var) && seen_vars.insert(var).second) vars.push_back(var);
+  };
   const auto add_buffer = [&](const ir::Buffer& buffer) {
     if (buffer && frame_.places.contains(buffer) && seen_buffers.insert(buffer).second)
       buffers.push_back(buffer);
   };
-  ir::walk(
+  visit_once(
       s.body,
-      [&](const ir::VarNode& node) {
-        const ir::Var var = ir::Var::of(node);
-        if (frame_.vars.contains(var) && seen_vars.insert(var).second) vars.push_back(var);
+      [&](const ir::Stmt& stmt) {
+        if (const auto* st = stmt.as<ir::Store>()) add_buffer(st->buffer);
+        if (const auto* p = stmt.as<ir::Prefetch>()) add_buffer(p->buffer);
+        if (const auto* c = stmt.as<ir::InstrCall>())
+          for (const ir::Region& r : c->operands) add_buffer(r.buffer);
+        if (const auto* a = stmt.as<ir::Atomic>()) {
+          add_buffer(a->buffer);
+          add_buffer(a->old);
+        }
+        if (const auto* a = stmt.as<ir::Alloc>())
+          for (const ir::Expr& extent : a->buffer->shape)
+            for (const ir::Var& var : ir::vars_of(extent)) add_var(var);
+        return true;
       },
-      [&](const ir::Load& l) { add_buffer(l.buffer); },
-      [&](const ir::Store& st) { add_buffer(st.buffer); },
-      [&](const ir::Prefetch& p) { add_buffer(p.buffer); },
-      [&](const ir::Atomic& a) {
-        add_buffer(a.buffer);
-        add_buffer(a.old);
-      },
-      [&](const ir::InstrCall& c) {
-        for (const ir::Region& r : c.operands) add_buffer(r.buffer);
-      },
-      [&](const ir::Alloc& a) {
-        for (const ir::Expr& extent : a.buffer->shape)
-          for (const ir::Var& var : ir::vars_of(extent))
-            if (frame_.vars.contains(var) && seen_vars.insert(var).second) vars.push_back(var);
+      [&](const ir::Expr& e) {
+        if (const auto* l = e.as<ir::Load>()) add_buffer(l->buffer);
+        if (const auto* v = e.as<ir::VarNode>()) add_var(ir::Var::of(*v));
       });
   // The sizes of earlier allocations decide where the next one starts.
   for (const ir::Symbol& symbol : func_.symbols)

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
-#include "ir/rewrite.h"
+#include "target/llvm/visit_once.h"
 
 namespace tilewright::target::llvm {
 
@@ -71,6 +71,23 @@ std::vector<Slice> merge(std::vector<Slice> slices) {
   return merged;
 }
 
+bool mentions(const ir::Stmt& body, const ir::Buffer& buffer) {
+  bool found = false;
+  visit_once(
+      body,
+      [&](const ir::Stmt& s) {
+        if (const auto* st = s.as<ir::Store>()) found |= st->buffer == buffer;
+        if (const auto* a = s.as<ir::Atomic>()) found |= a->buffer == buffer || a->old == buffer;
+        if (const auto* c = s.as<ir::InstrCall>())
+          for (const ir::Region& r : c->operands) found |= r.buffer == buffer;
+        return !found;
+      },
+      [&](const Expr& e) {
+        if (const auto* l = e.as<ir::Load>()) found |= l->buffer == buffer;
+      });
+  return found;
+}
+
 }  // namespace
 
 std::optional<std::vector<Slice>> register_slices(const ir::Buffer& buffer, const ir::Stmt& body,
@@ -85,42 +102,37 @@ std::optional<std::vector<Slice>> register_slices(const ir::Buffer& buffer, cons
     else
       possible = false;
   };
-  const auto mentions = [&](const ir::Stmt& s) {
-    bool found = false;
-    ir::walk(
-        s, [&](const ir::Load& l) { found |= l.buffer == buffer; },
-        [&](const ir::Store& st) { found |= st.buffer == buffer; },
-        [&](const ir::Atomic& a) { found |= a.buffer == buffer || a.old == buffer; },
-        [&](const ir::InstrCall& c) {
-          for (const ir::Region& r : c.operands) found |= r.buffer == buffer;
-        });
-    return found;
+  const auto operand = [&](const ir::InstrCall& c, size_t i) {
+    if (c.operands[i].buffer != buffer) return;
+    const std::optional<int64_t> first =
+        buffer->rank() == 0 ? 0 : ir::const_int(c.operands[i].ranges[0].min);
+    int64_t n = 1;
+    for (const Expr& extent : c.instr->operands[i].buffer->shape)
+      n *= ir::const_int(extent).value_or(1);
+    if (first)
+      slices.push_back({*first, n});
+    else
+      possible = false;
   };
-  ir::walk(
-      body, [&](const ir::Load& l) { access(l.buffer, l.indices); },
-      [&](const ir::Store& s) { access(s.buffer, s.indices); },
-      [&](const ir::Atomic& a) {
-        if (a.buffer == buffer) possible = false;
-        if (a.old == buffer) slices.push_back({0, 1});
-      },
-      [&](const ir::InstrCall& c) {
-        for (size_t i = 0; i < c.operands.size(); ++i) {
-          if (c.operands[i].buffer != buffer) continue;
-          const std::optional<int64_t> first =
-              buffer->rank() == 0 ? 0 : ir::const_int(c.operands[i].ranges[0].min);
-          int64_t n = 1;
-          for (const Expr& extent : c.instr->operands[i].buffer->shape)
-            n *= ir::const_int(extent).value_or(1);
-          if (first)
-            slices.push_back({*first, n});
-          else
-            possible = false;
+  const auto in_load = [&](const Expr& e) {
+    if (const auto* l = e.as<ir::Load>()) access(l->buffer, l->indices);
+  };
+  visit_once(
+      body,
+      [&](const ir::Stmt& s) {
+        if (const auto* st = s.as<ir::Store>()) access(st->buffer, st->indices);
+        if (const auto* a = s.as<ir::Atomic>()) {
+          if (a->buffer == buffer) possible = false;
+          if (a->old == buffer) slices.push_back({0, 1});
         }
+        if (const auto* c = s.as<ir::InstrCall>())
+          for (size_t i = 0; i < c->operands.size(); ++i) operand(*c, i);
+        if (const auto* f = s.as<ir::For>())
+          if (f->loop == ir::ForKind::Parallel && !inside_parallel && mentions(f->body, buffer))
+            possible = false;
+        return possible;
       },
-      [&](const ir::For& f) {
-        if (f.loop == ir::ForKind::Parallel && !inside_parallel && mentions(f.body))
-          possible = false;
-      });
+      in_load);
   if (!possible) return std::nullopt;
   return merge(std::move(slices));
 }
