@@ -39,6 +39,7 @@ check-source: build/.setup
 	@python3 tools/check_layers.py
 	@python3 tools/check_sizes.py
 	@python3 tools/check_error_codes.py
+	@python3 tools/steps_doc.py
 
 fuzz: build      ## long random testing; FUZZ_ARGS and FUZZ_SECONDS reach the programs
 	@for p in build/release/fuzz/*; do [ -x $$p ] || continue; echo $$p $(FUZZ_ARGS); $$p $(FUZZ_ARGS) || exit 1; done

@@ -36,7 +36,7 @@ int run(int argc, char** argv) {
   CLI::App* compile = app.add_subcommand("compile", "Compile a .tw text; print any point of the path");
   compile->add_option("MODEL", file, "a .tw file with te, loops and trace items")->required();
   compile->add_option("--target", target, "host, or a name that `targets` lists");
-  compile->add_option("--emit", emit, "te, loops, scheduled, final or code");
+  compile->add_option("--emit", emit, "te, loops, scheduled, final, code (assembler) or c");
   compile->add_option("--skip", skip, "leave out a lowering pass");
   compile->add_option("-o", output, "write to this file instead of standard output");
 

@@ -9,13 +9,14 @@
 #include "lower/pipeline.h"
 #include "lower/to_blocks.h"
 #include "support/str.h"
+#include "target/c_source/c_source.h"
 #include "target/host.h"
 #include "te/print.h"
 
 namespace tilewright::driver {
 namespace {
 
-constexpr std::string_view kStages[] = {"te", "loops", "scheduled", "final", "code"};
+constexpr std::string_view kStages[] = {"te", "loops", "scheduled", "final", "code", "c"};
 
 ir::LoopFunc scheduled(const TextFile& file, const ir::LoopFunc& func) {
   for (const schedule::Trace& trace : file.traces)
@@ -31,7 +32,15 @@ ir::LoopFunc lowered(const ir::LoopFunc& func, const CompileOptions& options) {
 }
 
 std::string code(const ir::LoopFunc& func, const ir::TargetSpec& target) {
+#ifdef TILEWRIGHT_LLVM
   return target::llvm::emit_assembly(func, target);
+#else
+  throw Error({.code = "driver.code.llvm",
+               .at = func.span,
+               .message = str("cannot make machine code of `", func.name, "` for ", target.name),
+               .notes = {"this build has no LLVM back end"},
+               .help = "use `--emit c`, or build with -DTILEWRIGHT_LLVM=ON"});
+#endif
 }
 
 }  // namespace
@@ -57,14 +66,19 @@ std::string compile(const TextFile& file, const CompileOptions& options) {
     functions.push_back(lower::to_blocks(program));
   }
   if (options.emit == Stage::Te) return out;
+  std::vector<ir::LoopFunc> lowered_functions;
   for (const ir::LoopFunc& plain : functions) {
     ir::verify(plain);
     ir::LoopFunc func = plain;
     if (options.emit >= Stage::Scheduled) func = scheduled(file, func);
     if (options.emit >= Stage::Final) func = lowered(func, options);
-    out += options.emit == Stage::Code ? code(func, options.target)
-                                       : ir::print(ir::Unit{{}, {}, {func}});
+    if (options.emit == Stage::C)
+      lowered_functions.push_back(func);
+    else
+      out += options.emit == Stage::Code ? code(func, options.target)
+                                         : ir::print(ir::Unit{{}, {}, {func}});
   }
+  if (options.emit == Stage::C) out = target::c_source::emit(lowered_functions, {}).text;
   return out;
 }
 

@@ -11,7 +11,7 @@
 namespace tilewright::driver {
 
 /// The points of the path that can be printed.
-enum class Stage : uint8_t { Te, Loops, Scheduled, Final, Code };
+enum class Stage : uint8_t { Te, Loops, Scheduled, Final, Code, C };
 /// The stage of a name; an Error that lists them for another one.
 Stage stage_from_name(std::string_view name);
 
