@@ -130,7 +130,7 @@ class Analysis {
   /// Ascending, as far as the strides can be compared.
   void sort_by_stride(std::vector<Term>& terms) const {
     for (size_t i = 1; i < terms.size(); ++i)
-      for (size_t k = i; k > 0 && context_.can_prove(terms[k].stride < terms[k - 1].stride); --k)
+      for (size_t k = i; k > 0 && context_.can_prove(terms[k].stride <= terms[k - 1].stride); --k)
         std::swap(terms[k], terms[k - 1]);
   }
 

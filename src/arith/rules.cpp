@@ -124,6 +124,8 @@ constexpr RuleText kRules[] = {
     {RuleDomain::Int, "x < c1 || x < c2", "x < max(c1, c2)"},
     {RuleDomain::Int, "c1 <= x && c2 <= x", "max(c1, c2) <= x"},
     {RuleDomain::Int, "c1 <= x || c2 <= x", "min(c1, c2) <= x"},
+    {RuleDomain::Int, "c1 <= x && x < c2", "x == c1", "c1 + 1 == c2 && c1 < c2"},
+    {RuleDomain::Int, "c1 <= x && x < c2", "false", "c2 <= c1"},
     {RuleDomain::Int, "x == c1 && x == c2", "false", "c1 != c2"},
     {RuleDomain::Int, "x != c1 || x != c2", "true", "c1 != c2"},
     {RuleDomain::Any, "x == y && x != y", "false"},

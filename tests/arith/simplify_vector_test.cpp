@@ -9,7 +9,7 @@ using ir::Expr;
 
 TEST(SimplifyVector, RampsAndBroadcastsFold) {
   Known k;
-  k.loop("i", "0", "8").loop("j", "0", "8").symbol("n", 1, 512).free("f", ir::kF32);
+  k.symbol("n", 1, 512).loop("i", "0", "8").loop("j", "0", "8").free("f", ir::kF32);
   EXPECT_EQ(k.simple("broadcast(i, 4) + broadcast(j, 4)"), "broadcast(i + j, 4)");
   EXPECT_EQ(k.simple("ramp(i, 1, 4) + broadcast(j, 4)"), "ramp(i + j, 1, 4)");
   EXPECT_EQ(k.simple("ramp(i, 1, 4) * broadcast(3, 4)"), "ramp(i * 3, 3, 4)");

@@ -62,24 +62,32 @@ TEST(InterpretBlock, ReportsAnInstanceOutsideOfTheDomain) {
   EXPECT_TELLS(d, "0..5");
 }
 
-TEST(InterpretBlock, ReportsASecondRunOfAnInstance) {
-  const auto block = [](const std::string& kind) {
-    return "loops f(C: out i64[3]) { for i in 0..4 {\n" + kind +
-           "block b(v: spatial 3 = i / 2 + i % 2) writes C[v] { C[v] = v } } }";
-  };
-  const Diagnostic d = error_of(block(""), {i64s({0, 0, 0})});
+TEST(InterpretBlock, ReportsASecondRunWithoutInit) {
+  const std::string twice = "for x in 0..2 { for y in 0..2 { for z in 0..4 {";
+  const std::string binding = "i: spatial 2 = x, j: spatial 2 = y, k: reduce 3 = min(z, 2)";
+  const Diagnostic d = error_of(matmul(twice, binding), matrices());
   EXPECT_EQ(d.code, "ir.run.instance");
-  EXPECT_EQ(d.at.line, 2);
-  EXPECT_TELLS(d, "v = 1");
-  EXPECT_EQ(result_of(block("opaque "), {i64s({0, 0, 0})}), (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(d.at.line, 3);
+  EXPECT_TELLS(d, "block `matmul` runs twice");
+  EXPECT_TELLS(d, "i = 0, j = 0, k = 2");
 }
 
-TEST(InterpretBlock, CountsRunsAnewForEveryAllocationOfTheResult) {
-  // Both halves of C need P[2]; each has its own P.
+TEST(InterpretBlock, RepeatsAReductionWithItsInit) {
+  const std::string again = "for w in 0..2 { for x in 0..2 { for z in 0..3 {";
+  const std::string binding = "i: spatial 2 = x, j: spatial 2 = 0, k: reduce 3 = z";
+  const std::string text = matmul(again, binding, "reads A[i, k], B[k, j] writes C[i, j]");
+  std::vector<Array> args = matrices();
+  const Diagnostic d = error_of(text, args);
+  EXPECT_EQ(d.code, "ir.run.unwritten");  // and nothing before: each round begins with `init`
+  EXPECT_TELLS(d, "`C[0, 1]`");
+}
+
+TEST(InterpretBlock, RepeatsInstancesWithoutReduction) {
+  // Both halves of C need P[2].
   const std::string text = R"(
     loops f(C: out i64[4]) {
+      alloc P: i64[5]
       for h in 0..2 {
-        alloc P: i64[5]
         for i in 0..3 {
           block p(v: spatial 5 = h * 2 + i) writes P[v] { P[v] = v * v }
         }
@@ -91,23 +99,42 @@ TEST(InterpretBlock, CountsRunsAnewForEveryAllocationOfTheResult) {
   EXPECT_EQ(result_of(text, {i64s({0, 0, 0, 0})}), (std::vector<double>{1, 5, 13, 25}));
 }
 
-TEST(InterpretBlock, CountsRunsAnewInsideAnotherBlock) {
-  const auto nested = [](const std::string& inner) {
+TEST(InterpretBlock, AReductionIntoAnotherAllocationIsAnotherOne) {
+  // Each iteration sums into a buffer of its own, without init for the first one.
+  const std::string text = R"(
+    loops f(A: in i64[2], C: out i64[2]) stage scheduled {
+      parallel for i in 0..2 {
+        alloc s: i64[1]
+        for k in 0..2 {
+          block sum(v: spatial 1 = 0, r: reduce 2 = k) reads A[r] writes s[v] {
+            init { s[v] = 0 }
+            s[v] sum= A[r]
+          }
+        }
+        C[i] = s[0]
+      }
+    })";
+  EXPECT_EQ(result_in_any_order(text, {i64s({3, 4}), i64s({0, 0})}),
+            (std::vector<double>{7, 7}));
+}
+
+TEST(InterpretBlock, AReductionInsideAnotherInstanceIsAnotherOne) {
+  const auto nested = [](const std::string& k) {
     return R"(
-    loops f(C: out i64[2, 2]) {
+    loops f(A: in i64[2], C: inout i64[2]) {
       for o in 0..2 {
-        block outer(a: spatial 2 = o) writes C[a, 0..2] {
+        block outer(a: spatial 2 = o) reads A[0..2] writes C[0..2] {
           for i in 0..2 {
-            block inner(b: spatial 2 = )" +
-           inner + R"() writes C[a, b] { C[a, b] = a * 10 + b }
+            block inner(b: reduce 2 = )" +
+           k + R"() reads A[b] writes C[0] { init { C[0] = 0 }
+                                             C[0] sum= A[b] }
           }
         }
       }
     })";
   };
-  EXPECT_EQ(result_of(nested("i"), {make_array(Elem::I64, {2, 2})}),
-            (std::vector<double>{0, 1, 10, 11}));
-  EXPECT_EQ(error_of(nested("0"), {make_array(Elem::I64, {2, 2})}).code, "ir.run.instance");
+  EXPECT_EQ(result_of(nested("i"), {i64s({3, 4}), i64s({9, 9})}), (std::vector<double>{7, 9}));
+  EXPECT_EQ(error_of(nested("1"), {i64s({3, 4}), i64s({9, 9})}).code, "ir.run.instance");
 }
 
 TEST(InterpretBlock, ReportsAReadOutsideOfTheRegions) {
@@ -178,14 +205,19 @@ TEST(InterpretBlock, RunsOrderedIterators) {
             (std::vector<double>{0, 1, 3, 6, 10}));
 }
 
-TEST(InterpretBlock, ParallelInstancesShareTheirCount) {
+TEST(InterpretBlock, ParallelInstancesShareTheirReduction) {
   const std::string text = R"(
-    loops f(C: out i64[2]) stage scheduled {
+    loops f(A: in i64[3], C: out i64[2]) stage scheduled {
       parallel for i in 0..3 {
-        block b(v: spatial 2 = i % 2) writes C[v] { C[v] = v }
+        for k in 0..3 {
+          block b(v: spatial 2 = min(i, 1), r: reduce 3 = k) reads A[r] writes C[v] {
+            init { C[v] = 0 }
+            C[v] sum= A[r]
+          }
+        }
       }
     })";
-  EXPECT_EQ(error_in_any_order(text, {i64s({0, 0})}).code, "ir.run.instance");
+  EXPECT_EQ(error_in_any_order(text, {i64s({1, 2, 3}), i64s({0, 0})}).code, "ir.run.race");
 }
 
 }  // namespace

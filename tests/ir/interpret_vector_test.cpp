@@ -28,7 +28,7 @@ TEST(InterpretVector, LanesThatAreMaskedOffReadAndWriteNothing) {
   const std::string text = R"(
     loops f(A: in f32[3], C: inout f32[4]) stage scheduled {
       let m = ramp(0, 1, 4) < broadcast(3, 4)
-      C[ramp(1, 1, 4)] = A[ramp(0, 1, 4)] mask(m) + broadcast(1.0, 4) mask m
+      C[ramp(1, 1, 4)] mask(m) = A[ramp(0, 1, 4)] mask(m) + broadcast(1.0, 4)
     })";
   EXPECT_EQ(result_of(text, {f32s({1, 2, 3}), f32s({9, 9, 9, 9})}),
             (std::vector<double>{9, 2, 3, 4}));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "common/errors.h"
 #include "ir/build.h"
 #include "ir/equal.h"

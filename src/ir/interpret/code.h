@@ -41,7 +41,7 @@ enum class Op : uint8_t {
   Distinct,     // lanes of access c name different elements
   Alloc, Free,  // a: allocation
   BlockEnter,   // a: block
-  Activate,     // r[dst] = a new set of block runs; Deactivate frees it
+  Activate,     // r[dst] = new notes of the runs of blocks; Deactivate frees them
   Deactivate,
   Region,       // a: region check
   CheckIndex,   // 0 <= r[a] < r[b], an index of instruction operand c
@@ -100,11 +100,13 @@ struct AllocInfo {
 
 struct BlockInfo {
   const Block* block = nullptr;
-  std::vector<std::pair<Reg, Reg>> iters;  // value and extent
+  std::vector<std::pair<Reg, Reg>> iters;  // value and extent; reductions last
+  std::vector<int> order;                  // which of the block's iterators each of them is
+  size_t reductions = 0;
   // Where the runs of its instances are noted: with an instance of a buffer, or an activation.
   int32_t home_slot = -1;
   Reg home_activation = kNoReg;
-  bool once = true;  // instances run once: reductions without init
+  bool once = false;  // instances of a reduction run once after its init
 };
 
 struct Box {

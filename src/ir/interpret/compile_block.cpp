@@ -51,27 +51,30 @@ void Compiler::block(const Block& b) {
   const Mark m = mark();
   BlockInfo info;
   info.block = &b;
-  // A repeated instance gives the same values again, unless it goes on reducing without its init.
-  info.once = check_ && !b.opaque && !b.init &&
-              std::any_of(b.iters.begin(), b.iters.end(), [](const BlockIter& it) {
-                return it.kind == IterKind::Reduction;
-              });
+  std::vector<Value> values;
   for (const BlockIter& it : b.iters) {
-    const Value v = expr(it.binding);
-    bind(it.var, v);
+    values.push_back(expr(it.binding));
+    bind(it.var, values.back());
     mark_thread_var(it.var, names_thread(it.binding));
-    info.iters.emplace_back(v.reg, kNoReg);
   }
   int32_t skip = -1;
   if (b.predicate) skip = emit({.op = Op::JumpIfNot, .a = scalar(b.predicate)});
-  for (size_t i = 0; i < b.iters.size(); ++i) info.iters[i].second = scalar(b.iters[i].extent);
+  for (const bool reductions : {false, true})
+    for (size_t i = 0; i < b.iters.size(); ++i) {
+      if ((b.iters[i].kind == IterKind::Reduction) != reductions) continue;
+      info.iters.emplace_back(values[i].reg, scalar(b.iters[i].extent));
+      info.order.push_back(static_cast<int>(i));
+      info.reductions += reductions;
+    }
+  info.once = check_ && !b.opaque && b.init && info.reductions > 0;
 
   ActiveBlock active;
   active.block = &b;
   if (check_) {
     active.reads = declared(b.reads);
     active.writes = declared(b.writes);
-    // Runs count anew for every allocation of what the block writes, and within an enclosing block.
+    // A reduction into another allocation, or within another instance of the block around, is
+    // another one.
     const Storage* outermost = nullptr;
     for (const Region& r : b.writes) {
       const Storage& s = storage(*r.buffer, b.span);
@@ -84,7 +87,6 @@ void Compiler::block(const Block& b) {
       info.home_activation = blocks_.empty() ? program_.root_activation : blocks_.back().activation;
   }
   emit({.op = Op::BlockEnter, .a = static_cast<Reg>(program_.blocks.size())});
-  const std::vector<std::pair<Reg, Reg>> iters = info.iters;
   program_.blocks.push_back(std::move(info));
   const bool nested = check_ && (has_block(b.body) || (b.init && has_block(b.init)));
   if (nested) {
@@ -97,9 +99,9 @@ void Compiler::block(const Block& b) {
   if (b.init) {
     const Mark before_init = mark();
     std::vector<int32_t> skips;
-    for (size_t i = 0; i < iters.size(); ++i)
+    for (size_t i = 0; i < values.size(); ++i)
       if (b.iters[i].kind == IterKind::Reduction)
-        skips.push_back(emit({.op = Op::JumpIf, .a = iters[i].first}));
+        skips.push_back(emit({.op = Op::JumpIf, .a = values[i].reg}));
     stmt(b.init);
     release(before_init);
     for (const int32_t at : skips) set_target(at);

@@ -14,7 +14,7 @@ struct RunOptions {
   Arithmetic arithmetic = Arithmetic::Ieee;
   uint64_t seed = 0;  // order of concurrent work; 0: in order of iterations and agents
   int64_t max_steps = 1'000'000'000;
-  bool check = true;  // races, and the rules of blocks: domain, regions, one run per instance
+  bool check = true;  // races, and the rules of blocks: domain, regions, runs of a reduction
 };
 
 /// Runs `f` on one array per parameter, with the symbols' values in declared order. An `out` array

@@ -16,12 +16,12 @@ void Machine::enter_block(Task& t, const BlockInfo& info, int32_t number) {
   for (size_t i = 0; i < info.iters.size(); ++i) {
     const int64_t v = as_int(t.r[info.iters[i].first]);
     const int64_t extent = as_int(t.r[info.iters[i].second]);
-    if (v < 0 || v >= extent)
-      fail("ir.run.domain", &b,
-           str("block `", b.name, "` runs with `", b.iters[i].var.name(), " = ", v, "`"),
-           {str("`", b.iters[i].var.name(), "` has the domain 0..", extent),
-            str("in ", name_of(t))},
+    if (v < 0 || v >= extent) {
+      const std::string& iter = b.iters[static_cast<size_t>(info.order[i])].var.name();
+      fail("ir.run.domain", &b, str("block `", b.name, "` runs with `", iter, " = ", v, "`"),
+           {str("`", iter, "` has the domain 0..", extent), str("in ", name_of(t))},
            "bind the iterator inside its domain, or exclude the instance by `where`");
+    }
     point_.push_back(v);
     extents_.push_back(extent);
   }
@@ -32,16 +32,21 @@ void Machine::enter_block(Task& t, const BlockInfo& info, int32_t number) {
     return s.is_for(number, extents_);
   });
   if (set == sets.end()) {
-    sets.emplace_back(number, extents_);
+    sets.emplace_back(number, extents_, info.reductions);
     set = sets.end() - 1;
   }
+  const auto first_reduction = point_.end() - static_cast<std::ptrdiff_t>(info.reductions);
+  if (std::all_of(first_reduction, point_.end(), [](int64_t v) { return v == 0; }))
+    set->forget(point_);  // `init` starts the reduction anew
   if (set->insert(point_)) return;
   std::string at;
   for (size_t i = 0; i < point_.size(); ++i)
-    at += str(i ? ", " : "", b.iters[i].var.name(), " = ", point_[i]);
-  fail("ir.run.instance", &b, str("an instance of block `", b.name, "` runs twice"),
-       {str("it is ", at.empty() ? "the only one" : at), str("in ", name_of(t))},
-       "bind the iterators so that every instance runs once, or declare the block opaque");
+    at += str(i ? ", " : "", b.iters[static_cast<size_t>(info.order[i])].var.name(), " = ",
+              point_[i]);
+  fail("ir.run.instance", &b,
+       str("an instance of block `", b.name, "` runs twice without its `init`"),
+       {str("it is ", at), str("in ", name_of(t))},
+       "bind the iterators so that every instance runs once after the `init` of its reduction");
 }
 
 void Machine::check_region(Task& t, const RegionInfo& info) {

@@ -63,25 +63,49 @@ std::optional<int64_t> evaluate(const Expr& e, const Values& values) {
 
 void RunSet::Free::operator()(uint64_t* p) const { std::free(p); }
 
-RunSet::RunSet(int32_t block, std::vector<int64_t> extents)
-    : block_(block), extents_(std::move(extents)) {
+RunSet::RunSet(int32_t block, std::vector<int64_t> extents, size_t reductions)
+    : block_(block), extents_(std::move(extents)), reductions_(reductions) {
   int64_t points = 1;
   for (const int64_t e : extents_)
     if (__builtin_mul_overflow(points, e, &points) || points > kMostPoints) return;
+  for (size_t d = extents_.size() - reductions_; d < extents_.size(); ++d) reduced_ *= extents_[d];
   auto* bits = static_cast<uint64_t*>(std::calloc(static_cast<size_t>(points / 64 + 1), 8));
   if (!bits) throw std::bad_alloc();
   bits_.reset(bits);
 }
 
-bool RunSet::insert(const std::vector<int64_t>& point) {
-  if (!bits_) return points_.insert(point).second;
+int64_t RunSet::index(const std::vector<int64_t>& point) const {
   int64_t at = 0;
   for (size_t d = 0; d < point.size(); ++d) at = at * extents_[d] + point[d];
+  return at;
+}
+
+bool RunSet::insert(const std::vector<int64_t>& point) {
+  if (!bits_) return points_.insert(point).second;
+  const int64_t at = index(point);
   uint64_t& word = bits_[static_cast<size_t>(at / 64)];
   const uint64_t bit = uint64_t{1} << (at % 64);
   const bool added = (word & bit) == 0;
   word |= bit;
   return added;
+}
+
+void RunSet::forget(const std::vector<int64_t>& point) {
+  if (!bits_) {
+    const auto kept = static_cast<std::ptrdiff_t>(point.size() - reductions_);
+    auto at = points_.lower_bound({point.begin(), point.begin() + kept});
+    while (at != points_.end() && std::equal(point.begin(), point.begin() + kept, at->begin()))
+      at = points_.erase(at);
+    return;
+  }
+  const int64_t first = index(point) / reduced_ * reduced_;
+  for (int64_t at = first; at < first + reduced_;) {
+    const int64_t end = std::min(first + reduced_, (at / 64 + 1) * 64);
+    const int64_t count = end - at;
+    const uint64_t ones = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+    bits_[static_cast<size_t>(at / 64)] &= ~(ones << (at % 64));
+    at = end;
+  }
 }
 
 void Instance::set_shape(std::vector<int64_t> extents) {

@@ -52,22 +52,28 @@ struct LayoutTable {
   std::vector<int64_t> address;  // packed types only
 };
 
-/// Which instances of a block have run.
+/// Which instances of a block's reduction have run since their `init`. Points are given with the
+/// reduction iterators last.
 class RunSet {
  public:
-  RunSet(int32_t block, std::vector<int64_t> extents);
+  RunSet(int32_t block, std::vector<int64_t> extents, size_t reductions);
   bool is_for(int32_t block, const std::vector<int64_t>& extents) const {
     return block_ == block && extents_ == extents;
   }
   /// False when the point was there already. The point lies inside the extents.
   bool insert(const std::vector<int64_t>& point);
+  /// Forgets the points that differ from this one in the reduction iterators only.
+  void forget(const std::vector<int64_t>& point);
 
  private:
+  int64_t index(const std::vector<int64_t>& point) const;
   struct Free {
     void operator()(uint64_t* p) const;
   };
   int32_t block_;
   std::vector<int64_t> extents_;
+  size_t reductions_;
+  int64_t reduced_ = 1;                     // points of the reduction iterators
   std::unique_ptr<uint64_t[], Free> bits_;  // one per point, or:
   std::set<std::vector<int64_t>> points_;   // when there are too many
 };

@@ -50,12 +50,14 @@ int64_t KernelEmitter::bound_of(const ir::Alloc& s, const Expr& elements) {
 
 std::string KernelEmitter::workspace_pointer(const Expr& offset) {
   frame_->uses_host = true;
-  std::string base = "(char*)host->workspace";
+  if (!frame_->outer && ir::is_const(offset, 0)) return "host->workspace";
+  std::string address = "(char*)host->workspace";
   if (frame_->outer) {
     frame_->uses_worker = true;
-    base = "(char*)host->scratch + worker * host->scratch_bytes";
+    address = "(char*)host->scratch + worker * host->scratch_bytes";
   }
-  return ir::is_const(offset, 0) ? base : str(base, " + ", expr(offset).in(Bind::Product));
+  if (!ir::is_const(offset, 0)) address += " + " + expr(offset).in(Bind::Product);
+  return "(void*)(" + address + ")";
 }
 
 /// The body comes first: only then it is known how the buffer is used.
@@ -107,8 +109,8 @@ void KernelEmitter::alloc(const ir::Alloc& s) {
   else if (!ir::equal(peak, used))
     peak = ir::max(peak, used);
   declare_after_body(s, [&] {
-    return str(type, "*", dialect_.restrict_pointer, " ", name, " = (void*)(",
-               workspace_pointer(offset), ");");
+    return str(type, "*", dialect_.restrict_pointer, " ", name, " = ", workspace_pointer(offset),
+               ";");
   });
   used = offset;
 }

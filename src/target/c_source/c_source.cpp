@@ -32,8 +32,9 @@ typedef int32_t (*tw_kernel)(void* const* buffers, const int64_t* scalars, const
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* What is read was written before: the program was checked, which the compiler cannot see. */
+/* What is read was written before, which was checked, and conditions are as they came. */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wtautological-compare"
 #endif
 )";
 

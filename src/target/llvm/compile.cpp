@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/llvm/compile.h"
 
+#include <algorithm>
+#include <climits>
+
 #include "llvm/IR/LLVMContext.h"
 
 #include "support/str.h"
 #include "target/host.h"
 #include "target/llvm/emitter.h"
 #include "target/llvm/machine.h"
+#include "target/llvm/scan.h"
 
 namespace tilewright::target::llvm {
 namespace {
@@ -19,15 +23,15 @@ struct Emitted {
 };
 
 Emitted emit_module(const ir::LoopFunc& func, const ir::TargetSpec& spec,
-                    const EmitOptions& options, const Machine& machine) {
+                    const EmitOptions& options, const Machine& machine,
+                    Scheduling scheduling = Scheduling::OfTheCpu) {
   Emitted out;
   out.context = std::make_unique<ll::LLVMContext>();
-  out.context->setDiscardValueNames(false);
   out.module = std::make_unique<ll::Module>(func.name, *out.context);
   machine.prepare(*out.module);
   Emitter emitter(*out.module, func, spec, options);
   emitter.run();
-  machine.set_cpu(*out.module);
+  machine.set_cpu(*out.module, scheduling);
   out.workspace = emitter.workspace();
   return out;
 }
@@ -43,16 +47,28 @@ std::string print(const ll::Module& module) {
 
 Kernel emit_object(const ir::LoopFunc& func, const ir::TargetSpec& spec,
                    const EmitOptions& options) {
-  const MachineLease machine(spec);
-  const Emitted emitted = emit_module(func, spec, options, *machine);
-  machine->optimize(*emitted.module);
-  return {.entry = func.name,
-          .format = CodeFormat::Object,
-          .code = machine->generate(*emitted.module, Machine::Output::Object),
-          .triple = spec.triple,
-          .needs = spec.isa,
-          .numerics = options.numerics,
-          .workspace = emitted.workspace};
+  Kernel best;
+  int fewest = INT_MAX;
+  for (const Scheduling scheduling : {Scheduling::OfTheCpu, Scheduling::Generic}) {
+    const MachineLease machine(spec);
+    const Emitted emitted = emit_module(func, spec, options, *machine, scheduling);
+    machine->optimize(*emitted.module);
+    std::string code = machine->generate(*emitted.module, Machine::Output::Object);
+    // No one scheduler keeps every tile in registers: where vectors were spilled, try the other.
+    const int spills = spills_in_hot_loops(code, *machine);
+    if (spills < fewest) {
+      fewest = spills;
+      best = {.entry = func.name,
+              .format = CodeFormat::Object,
+              .code = std::move(code),
+              .triple = spec.triple,
+              .needs = spec.isa,
+              .numerics = options.numerics,
+              .workspace = emitted.workspace};
+    }
+    if (spills == 0) break;
+  }
+  return best;
 }
 
 std::string emit_assembly(const ir::LoopFunc& func, const ir::TargetSpec& spec,

@@ -104,11 +104,13 @@ void Machine::prepare(ll::Module& module) const {
   module.setPICLevel(ll::PICLevel::BigPIC);
 }
 
-void Machine::set_cpu(ll::Module& module) const {
+void Machine::set_cpu(ll::Module& module, Scheduling scheduling) const {
   for (ll::Function& f : module) {
     if (f.isDeclaration()) continue;
     f.addFnAttr("target-cpu", target_->getTargetCPU());
     f.addFnAttr("target-features", target_->getTargetFeatureString());
+    if (scheduling == Scheduling::Generic)
+      f.addFnAttr("tune-cpu", target_->getTargetTriple().isX86() ? "x86-64" : "generic");
   }
 }
 

@@ -13,6 +13,9 @@ namespace tilewright::target::llvm {
 
 namespace ll = ::llvm;
 
+/// By which model of the machine instructions are put in order.
+enum class Scheduling : uint8_t { OfTheCpu, Generic };
+
 /// The code generator for one target: made once, used by one thread at a time, kept for the next
 /// kernel.
 class Machine {
@@ -22,9 +25,10 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// Gives a new module the target's triple and data layout, and its functions its CPU.
+  /// Gives a new module the target's triple and data layout.
   void prepare(ll::Module& module) const;
-  void set_cpu(ll::Module& module) const;
+  /// Gives its functions the CPU.
+  void set_cpu(ll::Module& module, Scheduling scheduling) const;
 
   /// The passes after emission. Only those that clean up: register promotion, common
   /// subexpressions, invariants out of loops, dead code. Vectorising, unrolling and interleaving

@@ -185,9 +185,10 @@ T check(ll::Expected<T> value) {
 
 }  // namespace
 
-std::vector<HotLoop> scan_hot_loops(const std::string& object, const ir::TargetSpec& spec) {
-  const MachineLease machine(spec);
-  const Scanner scanner(machine->target());
+namespace {
+
+std::vector<HotLoop> scan_object(const std::string& object, const Machine& machine) {
+  const Scanner scanner(machine.target());
   const auto file =
       check(ll::object::ObjectFile::createObjectFile(ll::MemoryBufferRef(object, "kernel")));
   std::vector<HotLoop> loops;
@@ -205,9 +206,16 @@ std::vector<HotLoop> scan_hot_loops(const std::string& object, const ir::TargetS
   return loops;
 }
 
-int spills_in_hot_loops(const std::string& object, const ir::TargetSpec& spec) {
+}  // namespace
+
+std::vector<HotLoop> scan_hot_loops(const std::string& object, const ir::TargetSpec& spec) {
+  const MachineLease machine(spec);
+  return scan_object(object, *machine);
+}
+
+int spills_in_hot_loops(const std::string& object, const Machine& machine) {
   int sum = 0;
-  for (const HotLoop& loop : scan_hot_loops(object, spec)) sum += loop.vector_stack_accesses;
+  for (const HotLoop& loop : scan_object(object, machine)) sum += loop.vector_stack_accesses;
   return sum;
 }
 

@@ -28,6 +28,7 @@ struct HotLoop {
 std::vector<HotLoop> scan_hot_loops(const std::string& object, const ir::TargetSpec& spec);
 
 /// The sum of vector stack accesses over all of them.
-int spills_in_hot_loops(const std::string& object, const ir::TargetSpec& spec);
+class Machine;
+int spills_in_hot_loops(const std::string& object, const Machine& machine);
 
 }  // namespace tilewright::target::llvm
