@@ -17,8 +17,8 @@ Interval narrow_interval(const WideInterval& r) { return {clamp_wide(r.lo), clam
 Context::Context() : facts_(std::make_unique<Facts>()) {}
 
 Context::Context(const ir::LoopFunc& func) : Context() {
-  for (const ir::Symbol& s : func.symbols)
-    bind(s.var, Interval{s.min, s.max}, s.divisor);
+  for (const ir::Symbol& s : func.symbols) bind(s.var, Interval{s.min, s.max}, s.divisor);
+  for (const ir::Param& p : func.params) facts_->solver.assume_size(*p.buffer);
 }
 
 Context::Context(const Context& other) : facts_(std::make_unique<Facts>(*other.facts_)) {}
@@ -43,8 +43,10 @@ void Context::define(const ir::Var& var, const ir::Expr& value) {
 void Context::assume(const ir::Expr& condition) { facts_->solver.assume(simplify(condition)); }
 
 Interval Context::bounds(const ir::Expr& e) const {
-  if (!Solver::is_linear(e.type())) return range_of(e.type().elem);
   Solver& solver = facts_->solver;
+  solver.trim();
+  if (e.type().is_vector()) return facts_->simplifier.lane_bounds(e);
+  if (!Solver::is_linear(e.type())) return range_of(e.type().elem);
   const Poly v = solver.value(e);
   if (!v.ok) return range_of(e.type().elem);
   Interval out = narrow_interval(solver.range(v));
@@ -63,7 +65,10 @@ int64_t Context::divisor(const ir::Expr& e) const {
   return std::gcd(r.modulus, r.remainder);
 }
 
-ir::Expr Context::simplify(const ir::Expr& e) const { return facts_->simplifier.simplify(e); }
+ir::Expr Context::simplify(const ir::Expr& e) const {
+  facts_->solver.trim();
+  return facts_->simplifier.simplify(e);
+}
 
 bool Context::can_prove(const ir::Expr& condition) const {
   const ir::Expr simple = simplify(condition);

@@ -14,8 +14,15 @@ using ir::Expr;
 using ir::ExprKind;
 using ir::UnaryOp;
 
-constexpr int kMaxSteps = 4096;  // rules applied in one call, so that it ends whatever they do
+constexpr int kMaxSteps = 20000;  // rules applied in one call, so that it ends whatever they do
 constexpr int kEffort = 32;      // of the proofs that a rule's condition needs
+
+/// Counts one level while it lives.
+struct Deeper {
+  explicit Deeper(int& depth) : depth(depth) { ++depth; }
+  ~Deeper() { --depth; }
+  int& depth;
+};
 
 bool is_ring(BinaryOp op) {
   return op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul;
@@ -48,17 +55,15 @@ Expr Simplifier::simplify(const Expr& e) {
   }
   if (const auto found = memo_.find(e); found != memo_.end()) return found->second;
   if (depth_ == 0) steps_ = kMaxSteps;
-  ++depth_;
-  Expr out = dispatch(e);
-  --depth_;
+  Expr out;
+  {
+    const Deeper deeper(depth_);
+    out = e.type().is_vector() ? vector(e) : scalar(e);
+  }
   if (out != e && ir::equal(out, e)) out = e;
   memo_.emplace(e, out);
   if (out != e) memo_.emplace(out, out);
   return out;
-}
-
-Expr Simplifier::dispatch(const Expr& e) {
-  return e.type().is_vector() ? vector(e) : scalar(e);
 }
 
 Expr Simplifier::scalar(const Expr& e) {
@@ -167,10 +172,8 @@ Expr Simplifier::binary(BinaryOp op, const Expr& a, const Expr& b) {
 /// An index expression over simple operands, as the solver's normal form, then by the rules.
 Expr Simplifier::index_node(const Expr& e) {
   const WideInterval r = solver_.range(solver_.value(e));
-  Poly form = solver_.form(e);
+  const Poly form = solver_.written_form(e);
   if (r.lo == r.hi && !solver_.mentions_kept(form)) return static_cast<int64_t>(r.lo);
-  const bool opaque = !form.ok || solver_.to_expr(form) == e;
-  if (opaque) form = solver_.wrapping_form(e);
   const Expr normal = form.ok ? solver_.to_expr(form) : e;
   Expr better;
   if (const Binary* b = normal.as<Binary>())

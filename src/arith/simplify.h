@@ -19,9 +19,10 @@ class Simplifier {
 
   /// An equal expression; the same handle when nothing changes.
   ir::Expr simplify(const ir::Expr& e);
+  /// Constant bounds of all lanes of an integer vector.
+  Interval lane_bounds(const ir::Expr& e);
 
  private:
-  ir::Expr dispatch(const ir::Expr& e);
   ir::Expr scalar(const ir::Expr& e);
 
   // Nodes whose operands are simple.

@@ -133,7 +133,10 @@ class StmtSimplifier {
 
   /// An allocation or channel without anything inside is nothing.
   Stmt scope(const Stmt& s) {
-    const Stmt out = children(s);
+    const Stmt out = scoped([&] {
+      if (const ir::Alloc* a = s.as<ir::Alloc>()) solver_.assume_size(*a->buffer);
+      return children(s);
+    });
     const ir::Alloc* a = out.as<ir::Alloc>();
     const Stmt& body = a ? a->body : out.as<ir::ChannelScope>()->body;
     return ir::is_nothing(body) ? body : out;

@@ -166,6 +166,17 @@ Expr Simplifier::vector(const Expr& e) {
   return out;
 }
 
+Interval Simplifier::lane_bounds(const Expr& e) {
+  Lanes lanes(*this, e.type().lanes);
+  const Expr scalar = lanes.to_scalar(e);
+  if (!Solver::is_linear(scalar.type())) return range_of(scalar.type().elem);
+  const Solver::Mark here = solver_.mark();
+  solver_.bind(lanes.lane(), Interval{0, e.type().lanes - 1}, {});
+  const WideInterval r = solver_.range(solver_.value(scalar));
+  solver_.rewind(here);
+  return {clamp_wide(r.lo), clamp_wide(r.hi)};
+}
+
 Expr Simplifier::vector_load(const ir::Load& node) {
   const Expr mask = simplify(node.mask);
   const ir::Broadcast* uniform = mask ? mask.as<ir::Broadcast>() : nullptr;

@@ -8,6 +8,7 @@
 
 #include "arith/interval.h"
 #include "arith/poly.h"
+#include "ir/buffer.h"
 #include "ir/expr.h"
 
 namespace tilewright::arith {
@@ -47,6 +48,8 @@ class Solver {
   Poly form(const ir::Expr& e);
   /// Equals an integer expression modulo 2^bits, also where it wraps; variables as written.
   Poly wrapping_form(const ir::Expr& e);
+  /// What to write for an expression: its form, or where that wraps its wrapping form.
+  Poly written_form(const ir::Expr& e);
   /// Can `value` look into expressions of this type?
   static bool is_linear(ir::Type type);
   /// Does the wrapping evaluation of `e` give the mathematical value of its sums and products?
@@ -88,6 +91,8 @@ class Solver {
   void assume(const ir::Expr& condition);
   /// p >= 0
   void assume_nonneg(const Poly& p);
+  /// A buffer's size is limited (ir/README.md §2), and with it the products of its extents.
+  void assume_size(const ir::BufferNode& buffer);
   /// The truth of a condition that was assumed as it stands.
   std::optional<bool> known(const ir::Expr& condition) const;
 
@@ -102,6 +107,8 @@ class Solver {
   };
   Mark mark() const;
   void rewind(const Mark& mark);
+  /// Forgets answers when there are very many.
+  void trim();
 
  private:
   struct AtomInfo {
@@ -140,6 +147,7 @@ class Solver {
   Poly opaque(const ir::Expr& e);
   Poly ring(const ir::Expr& e);
   Poly leaf(const ir::Expr& e);
+  bool lone_wrapping_sum(const Poly& p) const;
   Poly absolute(const Poly& a);
   Poly guard(const ir::Guard& e);
   Poly absorbed(const Poly& p);
@@ -187,6 +195,7 @@ class Solver {
   bool expand_ = true;  // look through definitions
   int definitions_ = 0;
   uint64_t version_ = 1;
+  size_t atoms_of_facts_ = 1;  // those that facts may mention
 };
 
 /// gcd that takes 0 as "every multiple".

@@ -56,8 +56,19 @@ void Solver::rewind(const Mark& mark) {
   changed();
 }
 
+void Solver::trim() {
+  constexpr size_t kMany = 20000;
+  if (memos_[0].values.size() + memos_[1].values.size() < kMany &&
+      atoms_.size() < atoms_of_facts_ + kMany)
+    return;
+  Mark facts = mark();
+  facts.atoms = atoms_of_facts_;
+  rewind(facts);
+}
+
 void Solver::changed() {
   ++version_;
+  atoms_of_facts_ = atoms_.size();
   for (Memo& m : memos_) {
     m.values.clear();
     m.rings.clear();
@@ -200,6 +211,27 @@ void Solver::define(const ir::Var& var, const Expr& e) {
     narrow_residue(a, r);
   }
   changed();
+}
+
+void Solver::assume_size(const ir::BufferNode& buffer) {
+  constexpr int64_t kMaxBits = int64_t{1} << 50;  // 2^47 bytes
+  const Poly limit = Poly::of(kMaxBits / ir::bits(buffer.elem));
+  std::vector<Poly> extents;
+  for (const Expr& e : buffer.shape) extents.push_back(value(e));
+  if (extents.size() > Mono::kMaxDegree) return;
+  // An extent that is at least 1 may be left out of the product.
+  for (size_t chosen = 1; chosen < size_t{1} << extents.size(); ++chosen) {
+    Poly product = Poly::of(1);
+    bool may_leave_out = true;
+    for (size_t d = 0; d < extents.size(); ++d) {
+      if (chosen >> d & 1)
+        product = product * extents[d];
+      else
+        may_leave_out = may_leave_out && range(extents[d]).lo >= 1;
+    }
+    // Where the ranges bound the product already, the fact would only cost time.
+    if (may_leave_out && product.ok && range(product).hi > kMaxBits) assume_nonneg(limit - product);
+  }
 }
 
 void Solver::keep(const ir::Var& var) {

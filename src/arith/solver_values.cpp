@@ -117,9 +117,11 @@ Poly Solver::opaque(const Expr& e) {
 
 bool Solver::fits(const Poly& p, Elem elem) {
   if (!p.ok) return false;
-  const Interval all = range_of(elem);
+  Interval all = range_of(elem);
   const WideInterval r = range(p);
   if (r.lo >= all.lo && r.hi <= all.hi) return true;
+  // Room for the sums of the proof.
+  if (elem == Elem::I64) all = {all.lo / 2, all.hi / 2};
   return (r.lo >= all.lo || prove_nonneg(p - Poly::of(all.lo), kEffort)) &&
          (r.hi <= all.hi || prove_nonneg(Poly::of(all.hi) - p, kEffort));
 }
@@ -174,6 +176,11 @@ Poly Solver::wrapping_form(const Expr& e) {
   return out;
 }
 
+Poly Solver::written_form(const Expr& e) {
+  const Poly out = form(e);
+  return lone_wrapping_sum(out) ? wrapping_form(e) : out;
+}
+
 Poly Solver::expanded(const Poly& p) const {
   if (definitions_ == 0) return p;
   Poly out = Poly::of(p.constant);
@@ -191,10 +198,13 @@ Poly Solver::expanded(const Poly& p) const {
 bool Solver::is_exact(const Expr& e) {
   if (!is_linear(e.type())) return false;
   const Poly& v = value(e);
-  if (!v.ok) return false;
-  if (v.terms.size() != 1 || !v.terms[0].mono.is_atom()) return true;
-  const AtomInfo& atom = atoms_[v.terms[0].mono.atom(0)];
-  return atom.kind != AtomKind::Opaque || !is_ring_node(atom.expr);
+  return v.ok && !lone_wrapping_sum(v);
+}
+
+bool Solver::lone_wrapping_sum(const Poly& p) const {
+  if (p.terms.size() != 1 || !p.terms[0].mono.is_atom()) return false;
+  const AtomInfo& atom = atoms_[p.terms[0].mono.atom(0)];
+  return atom.kind == AtomKind::Opaque && is_ring_node(atom.expr);
 }
 
 /// The value of a node that is neither sum nor product.

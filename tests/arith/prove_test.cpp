@@ -67,5 +67,82 @@ TEST(Prove, MinMaxSelect) {
   EXPECT_TRUE(k.proves("select(n < m, n, m) <= n"));
 }
 
+TEST(Prove, SizesOfBuffersBoundProducts) {
+  // Two symbols up to 2^40: their product fits because a buffer has that many elements.
+  const ir::LoopFunc f = ir::parse_function(
+      "loops f(A: in f32[m, n], B: out f32[n]) where m in 1..1099511627776, n in 1..1099511627776 "
+      "{ for i in 0..m { for j in 0..n { B[j] = A[i, j] } } }");
+  Known k;
+  k.context = Context(f);
+  for (const ir::Symbol& s : f.symbols) k.environment.vars.push_back(s.var);
+  k.loop("i", "0", "m").loop("j", "0", "n");
+  EXPECT_EQ(k.simple("(i*n + j)/n"), "i");
+  EXPECT_EQ(k.simple("(i*n + j)%n"), "j");
+  EXPECT_TRUE(k.proves("i*n + j < m*n"));
+  EXPECT_FALSE(k.proves("i*m + j < m*n"));
+}
+
+TEST(Prove, DefinedVariables) {
+  Known k;
+  k.symbol("n", 1, 4096).loop("io", "0", "(n + 15)/16").loop("ii", "0", "16");
+  k.let("i", "io*16 + ii").let("q", "i/16");
+  EXPECT_TRUE(k.proves("i < n + 15"));
+  EXPECT_TRUE(k.proves("q == io"));
+  EXPECT_EQ(k.simple("i%16"), "ii");
+  EXPECT_EQ(k.simple("i + 0"), "i");
+  EXPECT_EQ(k.simple("i*2 + 1"), "i * 2 + 1");
+}
+
+TEST(Prove, Divisibility) {
+  Known k;
+  k.symbol("n", 1, 4096).loop("i", "0", "n");
+  EXPECT_FALSE(k.proves("n % 8 == 0"));
+  k.assume("n % 8 == 0");
+  EXPECT_TRUE(k.proves("n % 4 == 0"));
+  EXPECT_EQ(k.divisor("n*2 + 4"), 4);
+  EXPECT_TRUE(k.proves("n >= 8"));
+  EXPECT_TRUE(k.proves("i*2 != n + 1"));
+  EXPECT_TRUE(k.proves("(n + 7)/8*8 == n"));
+}
+
+TEST(Prove, Conditions) {
+  Known k;
+  k.symbol("n", 1, 4096).loop("i", "0", "n").free("p", ir::kBool).free("x", ir::kF32);
+  EXPECT_TRUE(k.proves("i < 5 || i >= 5"));
+  EXPECT_TRUE(k.proves("i < n && 0 <= i"));
+  EXPECT_TRUE(k.proves("!(i >= n)"));
+  EXPECT_FALSE(k.proves("p"));
+  k.assume("p").assume("!(x < 1.0)").assume("i < 5 && n < 100");
+  EXPECT_TRUE(k.proves("p"));
+  EXPECT_TRUE(k.proves("!(x < 1.0)"));
+  EXPECT_FALSE(k.proves("x >= 1.0"));  // x may be NaN
+  EXPECT_TRUE(k.proves("i*20 < 100"));
+  EXPECT_TRUE(k.proves("p || i == 77"));
+}
+
+TEST(Prove, Bounds) {
+  Known k;
+  k.symbol("n", 1, 4096).loop("i", "0", "n").loop("j", "i", "4");
+  k.buffer("B", ir::Elem::I8, {8});
+  EXPECT_EQ(k.bounds("n - i"), (Interval{1, 4096}));
+  EXPECT_EQ(k.bounds("j - i"), (Interval{0, 3}));
+  EXPECT_EQ(k.bounds("i64(B[0]) * 2 + 1"), (Interval{-255, 255}));
+  EXPECT_EQ(k.bounds("i ^ 7").hi, 4095);
+  EXPECT_EQ(k.bounds("min(i, 10) - 3"), (Interval{-3, 7}));
+  EXPECT_EQ(k.bounds("ramp(j - i, 2, 4)"), (Interval{0, 9}));
+}
+
+TEST(Prove, EliminatedVariables) {
+  Known k;
+  k.symbol("n", 1, 4096).loop("io", "0", "(n + 15)/16").loop("ii", "0", "16").loop("r", "0", "3");
+  EXPECT_EQ(k.over("io*16 + ii", {"ii"}), "io * 16 … io * 16 + 15");
+  EXPECT_EQ(k.over("io*16 + ii - r", {"ii", "r"}), "io * 16 - 2 … io * 16 + 15");
+  EXPECT_EQ(k.over("io*16", {"io"}), "0 … n - 1");
+  EXPECT_EQ(k.over("(io*16 + ii)/4", {"ii"}), "io * 4 … io * 4 + 3");
+  EXPECT_EQ(k.over("n*ii", {"ii"}), "0 … n * 15");
+  k.assume("io*16 + ii < n");
+  EXPECT_EQ(k.over("io*16 + ii", {"ii"}), "io * 16 … min(io * 16 + 15, n - 1)");
+}
+
 }  // namespace
 }  // namespace tilewright::arith

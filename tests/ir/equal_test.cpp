@@ -84,6 +84,16 @@ TEST_F(Equal, AVariableMayBeBoundAgainInADisjointScope) {
   EXPECT_EQ(hash(seq({loop(x), loop(x)})), hash(seq({loop(y), loop(z)})));
 }
 
+TEST_F(Equal, TwoVariablesAreNeverOne) {
+  const Var x("x"), y("y");
+  const auto loops = [&](const Var& outer, const Var& inner) {
+    const Stmt body = make_stmt<Store>({}, a, std::vector<Expr>{outer}, float_imm(Elem::F32, 0));
+    return make_stmt<For>({}, outer, 0, 4, make_stmt<For>({}, inner, 0, 4, body));
+  };
+  EXPECT_FALSE(equal(loops(x, y), loops(x, x)));
+  EXPECT_FALSE(equal(loops(x, x), loops(x, y)));
+}
+
 TEST_F(Equal, SeesEveryField) {
   expect_different("for x in 0..4 { }", "for x in 0..5 { }");
   expect_different("for x in 0..4 { }", "parallel for x in 0..4 { }");

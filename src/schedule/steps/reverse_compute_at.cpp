@@ -167,6 +167,7 @@ Results ReverseComputeAt::apply(Program& program) const {
     const ir::Region total = touched(Stmt::of(root), buffer, true, around);
     for (const ir::Region& r : c.reads) {
       if (r.buffer != buffer) continue;
+      const bool decided = std::count(placed.begin(), placed.end(), true) > 0;
       for (size_t d = 0; d < r.ranges.size(); ++d) {
         const auto it = std::find_if(c.iters.begin(), c.iters.end(), [&](const ir::BlockIter& i) {
           return i.var == r.ranges[d].min && ir::is_const(r.ranges[d].extent, 1);
@@ -181,6 +182,12 @@ Results ReverseComputeAt::apply(Program& program) const {
                      "` is not read at one of its iterators"),
                  "move a block that reads its producer element by element");
         const size_t i = it - c.iters.begin();
+        // One read decides which instances belong to an iteration; another one may only agree, else
+        // the instances between the two would never run.
+        if (decided && !placed[i])
+          refuse("schedule.reverse_compute_at.index",
+                 str("its inputs are complete in ranges of different iterators"),
+                 "move a block that reads what is produced at one place only");
         const Expr first = wanted[i].min, last = wanted[i].min + wanted[i].extent;
         if (!around.can_prove(total.ranges[d].min <= first) ||
             !around.can_prove(last <= total.ranges[d].min + total.ranges[d].extent))
