@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kEffort = 2000;  // of a proof that someone asked for
 
-Interval narrow_interval(const WideInterval& r) { return {clamp_wide(r.lo), clamp_wide(r.hi)}; }
-
 }  // namespace
 
 Context::Context() : facts_(std::make_unique<Facts>()) {}
@@ -48,15 +46,7 @@ Interval Context::bounds(const ir::Expr& e) const {
   if (e.type().is_vector()) return facts_->simplifier.lane_bounds(e);
   if (!Solver::is_linear(e.type())) return range_of(e.type().elem);
   const Poly v = solver.value(e);
-  if (!v.ok) return range_of(e.type().elem);
-  Interval out = narrow_interval(solver.range(v));
-  // What relates the variables to each other may say more: n - i >= 1 when i < n.
-  const std::vector<ir::Var> vars = solver.variables(v);
-  if (const auto lo = solver.eliminate(v, vars, false); lo && lo->is_constant())
-    out.lo = std::max(out.lo, lo->constant);
-  if (const auto hi = solver.eliminate(v, vars, true); hi && hi->is_constant())
-    out.hi = std::min(out.hi, hi->constant);
-  return out;
+  return v.ok ? solver.bounds(v) : range_of(e.type().elem);
 }
 
 int64_t Context::divisor(const ir::Expr& e) const {

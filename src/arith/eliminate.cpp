@@ -195,6 +195,17 @@ std::vector<ir::Var> Solver::variables(const Poly& p) const {
   return out;
 }
 
+Interval Solver::bounds(const Poly& p) {
+  const WideInterval r = range(p);
+  Interval out{clamp_wide(r.lo), clamp_wide(r.hi)};
+  const std::vector<ir::Var> vars = variables(p);
+  if (const auto lo = eliminate(p, vars, false); lo && lo->is_constant())
+    out.lo = std::max(out.lo, lo->constant);
+  if (const auto hi = eliminate(p, vars, true); hi && hi->is_constant())
+    out.hi = std::min(out.hi, hi->constant);
+  return out;
+}
+
 std::optional<Poly> Solver::eliminate(const Poly& p, const std::vector<ir::Var>& vars, bool upper) {
   std::optional<Poly> out = Eliminator(*this, vars).bound(p, upper);
   if (out && !out->ok) out.reset();

@@ -171,9 +171,14 @@ Expr Simplifier::binary(BinaryOp op, const Expr& a, const Expr& b) {
 
 /// An index expression over simple operands, as the solver's normal form, then by the rules.
 Expr Simplifier::index_node(const Expr& e) {
-  const WideInterval r = solver_.range(solver_.value(e));
   const Poly form = solver_.written_form(e);
-  if (r.lo == r.hi && !solver_.mentions_kept(form)) return static_cast<int64_t>(r.lo);
+  if (!solver_.mentions_kept(form)) {
+    // Known through definitions or facts: a constant or another variable.
+    const Poly value = solver_.value(e);
+    const WideInterval r = solver_.range(value);
+    if (r.lo == r.hi) return static_cast<int64_t>(r.lo);
+    if (const Expr known = solver_.to_expr(value); known.as<ir::VarNode>()) return known;
+  }
   const Expr normal = form.ok ? solver_.to_expr(form) : e;
   Expr better;
   if (const Binary* b = normal.as<Binary>())

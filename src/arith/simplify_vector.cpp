@@ -172,9 +172,9 @@ Interval Simplifier::lane_bounds(const Expr& e) {
   if (!Solver::is_linear(scalar.type())) return range_of(scalar.type().elem);
   const Solver::Mark here = solver_.mark();
   solver_.bind(lanes.lane(), Interval{0, e.type().lanes - 1}, {});
-  const WideInterval r = solver_.range(solver_.value(scalar));
+  const Interval out = solver_.bounds(Poly(solver_.value(scalar)));
   solver_.rewind(here);
-  return {clamp_wide(r.lo), clamp_wide(r.hi)};
+  return out;
 }
 
 Expr Simplifier::vector_load(const ir::Load& node) {

@@ -44,7 +44,7 @@ class Solver {
  public:
   /// The value of an integer scalar expression (not u64).
   const Poly& value(const ir::Expr& e);
-  /// The same with defined variables left as they are written.
+  /// The same as one would write it: defined variables stay, and so do products of sums.
   Poly form(const ir::Expr& e);
   /// Equals an integer expression modulo 2^bits, also where it wraps; variables as written.
   Poly wrapping_form(const ir::Expr& e);
@@ -98,6 +98,8 @@ class Solver {
 
   /// The variables in a value.
   std::vector<ir::Var> variables(const Poly& p) const;
+  /// Constant bounds, also from what relates the variables: n - i >= 1 when i < n.
+  Interval bounds(const Poly& p);
   /// Symbolic bounds of a value free of the atoms of `vars`, `hi` or `lo`; nothing where none is known.
   std::optional<Poly> eliminate(const Poly& p, const std::vector<ir::Var>& vars, bool upper);
 
@@ -122,7 +124,7 @@ class Solver {
     Interval assumed;
     Residue assumed_residue;
     std::optional<Poly> definition;     // Var
-    bool kept = false;                  // Var
+    bool kept = false;                  // is or has a kept variable
     std::vector<uint32_t> constraints;  // those that mention it
     // Answers, valid for one version of the facts.
     uint64_t version = 0;
@@ -148,6 +150,7 @@ class Solver {
   Poly ring(const ir::Expr& e);
   Poly leaf(const ir::Expr& e);
   bool lone_wrapping_sum(const Poly& p) const;
+  bool distributes(const Poly& p) const;
   Poly absolute(const Poly& a);
   Poly guard(const ir::Guard& e);
   Poly absorbed(const Poly& p);
@@ -190,9 +193,9 @@ class Solver {
   struct Memo {
     std::unordered_map<ir::Expr, Poly> values, rings;
   };
-  Memo& memo() { return memos_[expand_ && definitions_ > 0]; }
+  Memo& memo() { return memos_[expand_]; }
   Memo memos_[2];
-  bool expand_ = true;  // look through definitions
+  bool expand_ = true;  // look through definitions and products; else keep what reads well
   int definitions_ = 0;
   uint64_t version_ = 1;
   size_t atoms_of_facts_ = 1;  // those that facts may mention

@@ -43,8 +43,9 @@ Poly Solver::quotient_atom(AtomKind kind, const Poly& a, const Poly& b) {
 Solver::Parts Solver::split(const Poly& p, int64_t d) {
   Poly quotient, rest = Poly::of(p.constant);
   for (const Poly::Term& t : p.terms) {
-    const int64_t left = t.coefficient % d;
-    quotient = add_scaled(quotient, t.coefficient / d, t.mono, Poly::of(1));
+    // 5·x / 4 is x + x/4, which compares well but does not read well.
+    const int64_t left = expand_ || t.coefficient % d == 0 ? t.coefficient % d : t.coefficient;
+    quotient = add_scaled(quotient, (t.coefficient - left) / d, t.mono, Poly::of(1));
     if (left == 0) continue;
     const int64_t unit = gcd(left, d), k = d / unit;  // d divides left·k
     const Residue r = residue(t.mono);

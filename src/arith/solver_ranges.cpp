@@ -2,6 +2,7 @@
 // Constant bounds and residues of polynomials and atoms.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "arith/solver.h"
 #include "ir/build.h"
@@ -219,7 +220,13 @@ Interval Solver::opaque_range(const Expr& e) {
   switch (b->op) {
     case BinaryOp::Add:
     case BinaryOp::Sub:
-    case BinaryOp::Mul: return all;  // opaque because it may wrap
+    case BinaryOp::Mul: {
+      // A product that is kept as it is written; or a sum that may wrap.
+      const bool expand = std::exchange(expand_, true);
+      const Poly v = value(e);
+      expand_ = expand;
+      return lone_wrapping_sum(v) ? all : narrow_interval(range(v));
+    }
     default: break;
   }
   const Interval out = apply(b->op, narrow_interval(range(value(b->a))),

@@ -89,6 +89,7 @@ Atom Solver::intern(AtomInfo info) {
   info.key = key;
   const auto atom = static_cast<Atom>(atoms_.size());
   info.age = by_parts ? std::max(age(info.a), age(info.b)) : atom;
+  if (by_parts) info.kept = mentions_kept(info.a) || mentions_kept(info.b);
   atoms_.push_back(std::move(info));
   by_key_.emplace(key, atom);
   return atom;
@@ -126,6 +127,15 @@ bool Solver::fits(const Poly& p, Elem elem) {
          (r.hi <= all.hi || prove_nonneg(Poly::of(all.hi) - p, kEffort));
 }
 
+/// A factor that may be written several times: a constant or a product of variables.
+bool Solver::distributes(const Poly& p) const {
+  if (p.terms.size() + (p.constant != 0 ? 1 : 0) > 1) return false;
+  for (const Poly::Term& t : p.terms)
+    for (int i = 0; i < t.mono.degree(); ++i)
+      if (atoms_[t.mono.atom(i)].kind != AtomKind::Var) return false;
+  return true;
+}
+
 /// The polynomial of sums and products, which equals `e` modulo 2^bits.
 Poly Solver::ring(const Expr& e) {
   if (!is_ring_node(e)) return value(e);
@@ -138,7 +148,11 @@ Poly Solver::ring(const Expr& e) {
     switch (b.op) {
       case BinaryOp::Add: out = ring(b.a) + ring(b.b); break;
       case BinaryOp::Sub: out = ring(b.a) - ring(b.b); break;
-      case BinaryOp::Mul: out = ring(b.a) * ring(b.b); break;
+      case BinaryOp::Mul: {
+        const Poly x = ring(b.a), y = ring(b.b);
+        out = expand_ || distributes(x) || distributes(y) ? x * y : opaque(e);
+        break;
+      }
       default: out = ring(b.a) * (int64_t{1} << *ir::const_int(b.b));
     }
   }

@@ -94,24 +94,6 @@ auto substitution(const Map& map) {
   };
 }
 
-/// The buffer with its extents rewritten; itself when none changes.
-Buffer substitute_shape(const Buffer& b, const VarMap& map) {
-  BufferNode copy = *b;
-  bool changed = false;
-  const auto put = [&](Expr& e) {
-    const Expr now = substitute(e, map);
-    changed = changed || now != e;
-    e = now;
-  };
-  for (Expr& extent : copy.shape) put(extent);
-  if (b->layout) {
-    LayoutNode layout = *b->layout;
-    for (PhysDim& dim : layout.dims) put(dim.extent);
-    copy.layout = Layout(std::make_shared<const LayoutNode>(std::move(layout)));
-  }
-  return changed ? Buffer(std::make_shared<const BufferNode>(std::move(copy))) : b;
-}
-
 }  // namespace
 
 Expr map_children(const Expr& e, const ChildMap& map) {
@@ -151,13 +133,30 @@ Expr substitute(const Expr& e, const VarMap& map) {
   return map.empty() ? e : rewrite(e, substitution(map));
 }
 
+Buffer substitute(const Buffer& b, const VarMap& map) {
+  BufferNode copy = *b;
+  bool changed = false;
+  const auto put = [&](Expr& e) {
+    const Expr now = substitute(e, map);
+    changed = changed || now != e;
+    e = now;
+  };
+  for (Expr& extent : copy.shape) put(extent);
+  if (b->layout) {
+    LayoutNode layout = *b->layout;
+    for (PhysDim& dim : layout.dims) put(dim.extent);
+    copy.layout = Layout(std::make_shared<const LayoutNode>(std::move(layout)));
+  }
+  return changed ? Buffer(std::make_shared<const BufferNode>(std::move(copy))) : b;
+}
+
 Stmt substitute(const Stmt& s, const VarMap& map) {
   if (map.empty()) return s;
   BufferMap resized;
   return rewrite(
       s, substitution(map),
       [&](const Alloc& a, auto& self) -> Stmt {
-        if (const Buffer b = substitute_shape(a.buffer, map); b != a.buffer) resized[a.buffer] = b;
+        if (const Buffer b = substitute(a.buffer, map); b != a.buffer) resized[a.buffer] = b;
         return self.children(a);
       },
       [&](const Buffer& b) -> Buffer {

@@ -172,6 +172,8 @@ inline Stmt substitute(const Stmt& s, const Var& var, const Expr& value) {
   return substitute(s, VarMap{{var, value}});
 }
 Region substitute(const Region& region, const VarMap& map);
+/// The buffer with its extents rewritten; itself when none changes.
+Buffer substitute(const Buffer& buffer, const VarMap& map);
 
 using BufferMap = std::unordered_map<Buffer, Buffer>;
 /// Mentions another buffer in place of each mapped one: loads, stores, regions, allocations.

@@ -5,6 +5,10 @@
 #include <fstream>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 #include "runtime/thread_pool.h"
@@ -85,12 +89,18 @@ uint64_t saved_state() {
   return uint64_t{high} << 32 | low;
 }
 
+/// Linux gives the state of tile registers only to processes that ask.
+bool may_use_tiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
 void detect_isa(TargetSpec& spec) {
   const Regs one = cpuid(1, 0), seven = cpuid(7, 0), seven1 = cpuid(7, 1);
   const uint64_t state = saved_state();
   const auto bit = [](unsigned word, int i) { return (word >> i & 1) != 0; };
   const bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6;
-  const bool tiles = (state & 0x60000) == 0x60000;
+  const bool tiles = (state & 0x60000) == 0x60000 && bit(seven.d, 24) && may_use_tiles();
   const auto add = [&](bool have, Isa isa) {
     if (have) spec.isa = spec.isa | isa;
   };
@@ -102,8 +112,8 @@ void detect_isa(TargetSpec& spec) {
   add(avx512 && bit(seven.c, 14), Isa::Avx512Popcnt);
   add(avx512 && bit(seven1.a, 5), Isa::Avx512Bf16);
   add(ymm && bit(seven1.a, 4), Isa::AvxVnni);
-  add(tiles && bit(seven.d, 22) && bit(seven.d, 24), Isa::AmxBf16);
-  add(tiles && bit(seven.d, 25) && bit(seven.d, 24), Isa::AmxInt8);
+  add(tiles && bit(seven.d, 22), Isa::AmxBf16);
+  add(tiles && bit(seven.d, 25), Isa::AmxInt8);
   spec.triple = kX86;
   spec.vector_bits = avx512 ? 512 : ymm ? 256 : 128;
   spec.vector_registers = avx512 ? 32 : 16;
@@ -113,6 +123,10 @@ void detect_isa(TargetSpec& spec) {
 void detect_isa(TargetSpec& spec) {
   spec.triple = "aarch64-unknown-linux-gnu";
   spec.isa = Isa::Neon;
+  const unsigned long one = getauxval(AT_HWCAP), two = getauxval(AT_HWCAP2);
+  if (one >> 20 & 1) spec.isa = spec.isa | Isa::NeonDot;
+  if (two >> 13 & 1) spec.isa = spec.isa | Isa::NeonI8mm;
+  if (two >> 14 & 1) spec.isa = spec.isa | Isa::NeonBf16;
   spec.vector_bits = 128;
   spec.vector_registers = 32;
 }

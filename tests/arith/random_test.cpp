@@ -26,6 +26,32 @@ TEST(Random, SimplifyKeepsTheValue) {
   }
 }
 
+size_t size_of(const Expr& e) {
+  size_t n = 1;
+  ir::for_each_child(e, [&](const Expr& c) { n += size_of(c); });
+  return n;
+}
+
+TEST(Random, SimplifyingTwiceChangesNothing) {
+  int twice = 0;
+  size_t before = 0, after = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomFacts r(seed);
+    const Expr e = seed % 4 == 0 ? r.condition(3) : r.index(4);
+    const Expr once = r.context.simplify(e), again = r.context.simplify(once);
+    twice += once != again;
+    before += size_of(e);
+    after += size_of(once);
+    if (getenv("SHOW") && once != again)
+      std::cout << r.description << "\n  " << ir::print(e) << "\n  " << ir::print(once) << "\n  "
+                << ir::print(again) << "\n";
+    if (getenv("SHOW") && size_of(once) > size_of(e))
+      std::cout << "larger: " << r.description << "\n  " << ir::print(e) << "\n  "
+                << ir::print(once) << "\n";
+  }
+  std::cout << twice << " changed again, size " << before << " -> " << after << "\n";
+}
+
 TEST(Random, BoundsAndDivisorHold) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     RandomFacts r(seed);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/parse.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 #include "common/errors.h"
 #include "ir/build.h"

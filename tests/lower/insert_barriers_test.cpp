@@ -17,14 +17,16 @@ ir::LoopFunc without_barrier(const ir::LoopFunc& f, int which) {
   }));
 }
 
-/// Sound: the interpreter finds no race. Minimal: without any one barrier it does.
+/// Sound: the interpreter finds no race. Minimal: without any one barrier it does, or a value is missing.
 void expect_needed(const ir::LoopFunc& f, int count, const std::vector<int64_t>& symbols = {}) {
   EXPECT_EQ(barriers_in(f), count) << ir::print(f);
   for (uint64_t seed : {0, 1, 2}) results_of(f, symbols, {.seed = seed});
   for (int i = 0; i < barriers_in(f); ++i) {
     const ir::LoopFunc broken = without_barrier(f, i);
     const Diagnostic d = diagnostic_of([&] { results_of(broken, symbols, {}); });
-    EXPECT_EQ(d.code, "ir.run.race") << ir::print(broken);
+    // A read that nothing orders after its write may also come first.
+    EXPECT_TRUE(d.code == "ir.run.race" || d.code == "ir.run.uninitialised")
+        << d.code << "\n" << ir::print(broken);
   }
 }
 

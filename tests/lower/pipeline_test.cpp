@@ -254,8 +254,8 @@ loops conv(X: in f32[20], W: in f32[3], Y: out f32[20]) stage scheduled {
 TEST(Pipeline, AProducerAtItsConsumer) {
   expect_lowers(R"(
 loops blur(A: in f32[n + 2], C: out f32[n]) where n in 0..200 stage scheduled {
-  alloc B: f32[n + 2]
   parallel for io in 0..(n + 7) / 8 {
+    alloc B: f32[n + 2]
     for ii in 0..10 {
       block B(v: spatial n + 2 = io*8 + ii) where io*8 + ii < n + 2 reads A[v] writes B[v] {
         B[v] = A[v] * 2.0 } }

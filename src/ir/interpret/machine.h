@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "ir/interpret/code.h"
@@ -230,11 +232,10 @@ class Machine {
   std::vector<KnownLayout> layouts_;
   std::vector<std::unique_ptr<ChannelInstance>> channels_;
   struct Unwritten {
-    const Instance* instance;
-    int64_t element;
     Diagnostic diagnostic;
+    std::set<std::pair<const Instance*, int64_t>> elements;
   };
-  std::optional<Unwritten> unwritten_;         // the first read of an element without a value
+  std::optional<Unwritten> unwritten_;         // reads of elements without a value
   std::vector<int64_t> point_, extents_;       // scratch
   std::map<const ChannelNode*, int64_t> items_;  // used of each channel, at most
 };

@@ -303,7 +303,7 @@ void Machine::store(Task& t, const AccessInfo& a, int lane, uint64_t value) {
     note_write(t, m, at);
     if (bits(m.buffer->elem) < 8) note_packed_write(t, m, at);
   }
-  if (a.delivers) t.bits += bits(m.buffer->elem);
+  if (a.delivers && t.async->bytes == kNoReg) t.bits += bits(m.buffer->elem);
   if (m.written) m.written[at] = 1;
   m.cells[at] = value;
 }

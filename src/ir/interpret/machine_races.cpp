@@ -177,7 +177,7 @@ void Machine::check_begun(const Task& t, const Instance& m, int64_t element, int
 void Machine::race(const Task& t, const Instance& m, int64_t element, const char* now,
                    const Seen& before, const char* then) {
   const StmtNode* const here = stmt_at(t);
-  if (unwritten_ && unwritten_->instance == &m && unwritten_->element == element)
+  if (unwritten_ && unwritten_->elements.count({&m, element}))
     unwritten_.reset();  // there is a writer, who is only not ordered before the reader
   fail("ir.run.race", here, str("race on `", element_name(m, element), "`"),
        {str(name_of(t), " ", now, " it", where(here)),

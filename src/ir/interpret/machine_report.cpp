@@ -66,15 +66,17 @@ std::string Machine::name_of(Epoch e) const {
 /// Reading an element without a value is an error. Among concurrent tasks the run goes on for a
 /// while, since a writer that comes later and is not ordered makes it a race, which says more.
 void Machine::note_unwritten(const Task& t, const Instance& m, int64_t element, bool race_checked) {
-  if (unwritten_) return;
-  try {
-    fail("ir.run.uninitialised", stmt_at(t),
-         str("`", element_name(m, element), "` is read before it has a value"),
-         {str("in ", name_of(t))}, "write the element before reading it");
-  } catch (const Error& e) {
-    if (!race_checked || concurrent_ == 0) throw;
-    unwritten_ = {&m, element, e.diagnostic};
+  if (!unwritten_) {
+    try {
+      fail("ir.run.uninitialised", stmt_at(t),
+           str("`", element_name(m, element), "` is read before it has a value"),
+           {str("in ", name_of(t))}, "write the element before reading it");
+    } catch (const Error& e) {
+      if (!race_checked || concurrent_ == 0) throw;
+      unwritten_ = Unwritten{e.diagnostic, {}};
+    }
   }
+  unwritten_->elements.insert({&m, element});
 }
 
 std::string Machine::waits_for(const Task& t) const {

@@ -302,6 +302,15 @@ void Machine::barrier(Task& t, const Barrier& b) {
              str("barrier \"", b.name, "\" is met with different numbers of participants"),
              {str(name_of(t), " expects ", needed, ", others wait for ", meeting->participants)},
              "state the same number of participants everywhere");
+      // Else the threads could meet in other groups, and one execution would decide nothing.
+      for (const Epoch& e : meeting->before)
+        if (check_ && !happened_before(t, e))
+          fail("ir.run.barrier", &b,
+               str("more than ", needed, " threads may meet at barrier \"", b.name, "\""),
+               {str(name_of(t), " comes to it and is not ordered after ", name_of(e),
+                    ", who met others there")},
+               "state all threads that come to the barrier at a time as its participants");
+      meeting->arrived.push_back(t.now());
       break;
   }
   meeting->participants = needed;
@@ -314,6 +323,8 @@ void Machine::barrier(Task& t, const Barrier& b) {
   const Clock clock = std::move(meeting->clock);
   meeting->waiting.clear();
   meeting->clock = {};
+  meeting->before = std::move(meeting->arrived);
+  meeting->arrived.clear();
   for (Task* other : met) {
     if (check_) other->clock = clock;
     ++other->pc;

@@ -59,7 +59,8 @@ struct AgentOp {
 struct Meeting {
   std::vector<Task*> waiting;
   Clock clock;
-  int64_t participants = 0;  // named barriers only
+  int64_t participants = 0;
+  std::vector<Epoch> arrived, before;  // of named barriers: this time and the last time
 };
 
 /// Threads that act together. `threads` counts those that run now: a thread that starts others

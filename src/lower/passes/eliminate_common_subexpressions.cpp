@@ -50,12 +50,9 @@ class Shared {
     }
   }
 
-  Stmt apply(const Stmt& s) const {
+  Stmt apply(const Stmt& s) {
     if (names_.empty()) return s;
-    const auto expr = [&](const Expr& e) { return replace(e); };
-    const auto inner = [&](const Stmt& c) { return which_ == Which::Pure ? apply(c) : c; };
-    const auto same = [](const Buffer& b) { return b; };
-    Stmt out = map_children(s, {expr, inner, same});
+    Stmt out = rebuilt(s);
     const auto lets = lets_.find(s.get());
     if (lets == lets_.end()) return out;
     for (const Expr& e : std::views::reverse(lets->second))
@@ -107,7 +104,31 @@ class Shared {
     scope.erase(std::ranges::mismatch(scope, other).in1, scope.end());
   }
 
+  Stmt rebuilt(const Stmt& s) {
+    if (const Let* let = s.as<Let>()) {
+      const Expr value = replace(let->value);
+      if (value.as<VarNode>()) {  // another name for what has one
+        aliases_[let->var] = value;
+        return apply(let->body);
+      }
+    }
+    if (const Alloc* a = s.as<Alloc>())
+      if (const Buffer b = substitute(a->buffer, aliases_); b != a->buffer) resized_[a->buffer] = b;
+    return map_children(s, {[&](const Expr& e) { return replace(e); },
+                            [&](const Stmt& c) { return apply(c); },
+                            [&](const Buffer& b) { return now(b); }});
+  }
+
+  Buffer now(const Buffer& b) const {
+    const auto found = resized_.find(b);
+    return found == resized_.end() ? b : found->second;
+  }
+
   Expr replace(const Expr& e) const {
+    if (const VarNode* v = e.as<VarNode>()) {
+      const auto alias = aliases_.find(Var::of(*v));
+      return alias == aliases_.end() ? e : alias->second;
+    }
     if (is_candidate(e, which_))
       if (const auto name = names_.find(e); name != names_.end()) return name->second;
     return parts_replaced(e);
@@ -115,7 +136,8 @@ class Shared {
   Expr parts_replaced(const Expr& e) const {
     if (e.as<Guard>() && which_ == Which::Loads) return e;
     return map_children(e, {[&](const Expr& c) { return replace(c); },
-                            [](const Stmt& s) { return s; }, [](const Buffer& b) { return b; }});
+                            [](const Stmt& s) { return s; },
+                            [&](const Buffer& b) { return now(b); }});
   }
 
   Which which_;
@@ -124,6 +146,8 @@ class Shared {
   std::vector<Expr> order_;  // parts first
   std::unordered_map<Expr, Var, SameExpr, SameExpr> names_;
   std::unordered_map<const StmtNode*, std::vector<Expr>> lets_;
+  VarMap aliases_;
+  BufferMap resized_;  // shapes that mention an alias
 };
 
 }  // namespace

@@ -216,7 +216,9 @@ class Threads {
     for (const Around& scope : a.access.around) {
       const bool common =
           scope.var && std::ranges::count(b.access.around, scope.var, &Around::var) > 0;
-      if (!common) enter({scope}, c);
+      if (common) continue;
+      if (!scope.var && c.can_prove(logical_not(scope.value))) return true;  // never both
+      enter({scope}, c);
     }
     Renamer first(std::move(of_a), written_), second(std::move(of_b), written_);
     first.enter(a.inner, c);

@@ -23,7 +23,9 @@ struct Steady {
 /// Finds the conditions in a loop's body that become constants for most of its iterations.
 class Finder {
  public:
-  Finder(const For& loop, const arith::Context& outside) : loop_(loop), facts_(outside) {
+  /// `lanes` are the variables of loops around whose iterations must run the same statements.
+  Finder(const For& loop, const std::vector<Var>& lanes, const arith::Context& outside)
+      : loop_(loop), lanes_(lanes), facts_(outside) {
     facts_.inside(loop, [&] { stmt(loop.body); });
     for (const auto& [condition, is, begin, end] : solutions_) {
       if (unsolved_.contains(condition)) continue;
@@ -152,11 +154,13 @@ class Finder {
 
   bool is_outside(const Expr& e) const {
     const auto vars = vars_of(e);
-    return !vars.contains(loop_.var) &&
-           std::ranges::none_of(inner_, [&](const Var& v) { return vars.contains(v); });
+    const auto mentioned = [&](const Var& v) { return vars.contains(v); };
+    return !vars.contains(loop_.var) && std::ranges::none_of(inner_, mentioned) &&
+           std::ranges::none_of(lanes_, mentioned);
   }
 
   const For& loop_;
+  const std::vector<Var>& lanes_;
   Facts facts_;
   std::vector<Var> inner_;  // bound between the loop and here
   VarMap lets_;
@@ -229,14 +233,18 @@ class Partitioner {
   Stmt descend(const For& loop) {
     if (is_const(loop.extent, 1) && loop.loop == ForKind::Serial)
       return run(substitute(loop.body, loop.var, loop.min));
-    return facts_.inside(loop, [&] {
-      return with(loop, [&](For& out) { out.body = run(loop.body); });
+    const bool together = loop.loop == ForKind::Vectorized || loop.loop == ForKind::Bound;
+    if (together) lanes_.push_back(loop.var);
+    const Stmt out = facts_.inside(loop, [&] {
+      return with(loop, [&](For& f) { f.body = run(loop.body); });
     });
+    if (together) lanes_.pop_back();
+    return out;
   }
 
   Stmt partition(const For& loop) {
     if (loop.loop != ForKind::Serial && loop.loop != ForKind::Parallel) return descend(loop);
-    const Steady steady = Finder(loop, facts_.here()).result();
+    const Steady steady = Finder(loop, lanes_, facts_.here()).result();
     const int64_t copies = loop.loop == ForKind::Parallel
                                ? 1
                                : !steady.begins.empty() + !steady.ends.empty();
@@ -293,6 +301,7 @@ class Partitioner {
   Expr simplified(const Expr& e) const { return facts_.here().simplify(e); }
 
   Facts facts_;
+  std::vector<Var> lanes_;
   int64_t left_;  // statements that may still be added
 };
 

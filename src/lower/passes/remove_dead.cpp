@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "ir/rewrite.h"
 #include "lower/passes/passes.h"
 
@@ -25,36 +27,48 @@ std::unordered_set<Buffer> read_buffers(const LoopFunc& func) {
               for (const Target& t : u.targets) read.insert(t.buffer);
             });
       });
+  for (size_t known = 0; known != read.size();) {  // one target decides what another becomes
+    known = read.size();
+    walk(func.body, [&](const Update& u) {
+      const auto is_read = [&](const Target& t) { return read.contains(t.buffer); };
+      if (std::ranges::any_of(u.targets, is_read))
+        for (const Target& t : u.targets) read.insert(t.buffer);
+    });
+  }
   return read;
 }
 
-/// One target of an update may be dead while another is not.
-bool updates(const Stmt& s, const Buffer& b) {
-  bool found = false;
-  walk(s, [&](const Update& u) {
-    for (const Target& t : u.targets) found = found || t.buffer == b;
-  });
-  return found;
+/// The variables that something mentions, shapes of allocations included.
+std::unordered_set<Var> used_vars(const Stmt& s) {
+  std::unordered_set<Var> used;
+  const auto see = [&](const Expr& e) { walk(e, [&](const VarNode& v) { used.insert(Var::of(v)); }); };
+  walk(
+      s, [&](const VarNode& v) { used.insert(Var::of(v)); },
+      [&](const Alloc& a) {
+        for (const Expr& extent : a.buffer->shape) see(extent);
+        if (!a.buffer->layout) return;
+        for (const PhysDim& dim : a.buffer->layout->dims) see(dim.extent);
+      });
+  return used;
 }
 
-Stmt sweep(const Stmt& s, const std::unordered_set<Buffer>& read) {
+Stmt sweep(const Stmt& s, const std::unordered_set<Buffer>& read,
+           const std::unordered_set<Var>& used) {
   const auto dead = [&](const Buffer& b) { return !read.contains(b); };
   return rewrite(
       s, [&](const Store& st, auto&) -> Stmt { return dead(st.buffer) ? nothing() : Stmt::of(st); },
       [&](const Update& u, auto&) -> Stmt {
-        for (const Target& t : u.targets)
-          if (!dead(t.buffer)) return Stmt::of(u);
-        return nothing();
+        return dead(u.targets[0].buffer) ? nothing() : Stmt::of(u);
       },
       [&](const Prefetch& p, auto&) -> Stmt { return dead(p.buffer) ? nothing() : Stmt::of(p); },
       [&](const Alloc& a, auto& self) -> Stmt {
         const Stmt body = self(a.body);
-        if (is_nothing(body) || (dead(a.buffer) && !updates(body, a.buffer))) return body;
+        if (is_nothing(body) || dead(a.buffer)) return body;
         return body == a.body ? Stmt::of(a) : with(a, [&](Alloc& out) { out.body = body; });
       },
-      [](const Let& let, auto& self) -> Stmt {
+      [&](const Let& let, auto& self) -> Stmt {
         const Stmt body = self(let.body);
-        if (is_nothing(body) || !uses(body, let.var)) return body;
+        if (is_nothing(body) || !used.contains(let.var)) return body;
         return body == let.body ? Stmt::of(let) : with(let, [&](Let& out) { out.body = body; });
       },
       [](const For& loop, auto& self) -> Stmt {
@@ -87,7 +101,7 @@ LoopFunc remove_dead(const LoopFunc& func, PassContext&) {
   require_no_blocks(func, "remove_dead");
   LoopFunc out = func;
   for (;;) {  // a store that goes may be the last reader of another buffer
-    const Stmt swept = sweep(out.body, read_buffers(out));
+    const Stmt swept = sweep(out.body, read_buffers(out), used_vars(out.body));
     if (swept == out.body) return out;
     out.body = swept;
   }

@@ -46,13 +46,10 @@ const Place& Emitter::place_of(const ir::Buffer& buffer) const {
 void Emitter::make_scopes() {
   std::vector<ir::Buffer> buffers;
   for (const ir::Param& p : func_.params) buffers.push_back(p.buffer);
-  visit_once(
-      func_.body,
-      [&](const ir::Stmt& s) {
-        if (const auto* a = s.as<ir::Alloc>()) buffers.push_back(a->buffer);
-        return true;
-      },
-      [](const Expr&) {});
+  visit_statements(func_.body, [&](const ir::Stmt& s) {
+    if (const auto* a = s.as<ir::Alloc>()) buffers.push_back(a->buffer);
+    return true;
+  });
   ll::MDBuilder md(module_.getContext());
   ll::MDNode* domain = md.createAnonymousAliasScopeDomain(func_.name);
   std::vector<ll::Metadata*> all;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ir/func.h"
 #include "ir/target_spec.h"
@@ -54,6 +55,10 @@ JitKernel load(Kernel kernel, std::vector<ir::Var> symbols);
 /// emit_object and load. Throws Error when this machine cannot run code for `spec`.
 JitKernel compile(const ir::LoopFunc& func, const ir::TargetSpec& spec,
                   const EmitOptions& options = {});
+
+/// The hardware instructions that calls of declared instructions may name in `emit`, for
+/// lower::Limits::instructions.
+std::vector<std::string> instruction_names(const ir::TargetSpec& spec);
 
 /// The contract of target/backend.h.
 const Backend& backend();

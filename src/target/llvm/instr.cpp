@@ -37,15 +37,11 @@ int64_t tile_elements(ir::Elem elem) { return kTileRows * kTileRowBytes * 8 / ir
 /// Does `body` allocate tile registers, those of parallel loops apart?
 bool Emitter::uses_tiles(const ir::Stmt& body) {
   bool found = false;
-  visit_once(
-      body,
-      [&](const ir::Stmt& s) {
-        if (const auto* a = s.as<ir::Alloc>())
-          found |= a->buffer->scope.kind == ir::ScopeKind::Tile;
-        const auto* f = s.as<ir::For>();
-        return frame_.worker || !f || f->loop != ir::ForKind::Parallel;
-      },
-      [](const ir::Expr&) {});
+  visit_statements(body, [&](const ir::Stmt& s) {
+    if (const auto* a = s.as<ir::Alloc>()) found |= a->buffer->scope.kind == ir::ScopeKind::Tile;
+    const auto* f = s.as<ir::For>();
+    return frame_.worker || !f || f->loop != ir::ForKind::Parallel;
+  });
   return found;
 }
 
@@ -159,6 +155,11 @@ Emitter::Access Emitter::operand(const ir::InstrCall& s, size_t i) {
     n *= ir::const_int(extent).value_or(1);
   const ir::Region& region = s.operands[i];
   if (region.buffer->rank() == 0) return {region.buffer, {}, {}, 1};
+  if (ir::const_int(region.ranges[0].extent) != n)
+    fail(s,
+         {str("the rows of operand `", s.instr->operands[i].buffer->name, "` are apart in `",
+              region.buffer->name, "`")},
+         "give the buffer a layout in which the operand is contiguous");
   const ir::Expr first = region.ranges[0].min;
   const ir::Expr index =
       n == 1 ? first : ir::make<ir::Ramp>(s.span, first, ir::Expr(1), static_cast<int32_t>(n));

@@ -4,6 +4,8 @@
 #include "llvm/IR/IntrinsicsAArch64.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
+#include "target/llvm/compile.h"
+
 namespace tilewright::target::llvm {
 namespace {
 
@@ -73,6 +75,15 @@ std::vector<std::string_view> intrinsic_names() {
   std::vector<std::string_view> names;
   for (const DotIntrinsic& i : kDots) names.push_back(i.name);
   for (const TileIntrinsic& i : kTiles) names.push_back(i.name);
+  return names;
+}
+
+std::vector<std::string> instruction_names(const ir::TargetSpec& spec) {
+  std::vector<std::string> names;
+  for (const DotIntrinsic& i : kDots)
+    if (spec.isa.has(i.needs) || spec.isa.has(i.or_needs)) names.emplace_back(i.name);
+  for (const TileIntrinsic& i : kTiles)
+    if (spec.isa.has(i.needs)) names.emplace_back(i.name);
   return names;
 }
 

@@ -40,7 +40,7 @@ struct TileIntrinsic {
 };
 const TileIntrinsic* find_tile_intrinsic(std::string_view name);
 
-/// Every name, for error messages.
+/// Every name.
 std::vector<std::string_view> intrinsic_names();
 
 }  // namespace tilewright::target::llvm

@@ -7,6 +7,16 @@
 
 namespace tilewright::target::llvm {
 
+/// Calls on_stmt with every statement of a body, outside in; it says whether to go on into the
+/// statement.
+template <class OnStmt>
+void visit_statements(const ir::Stmt& body, OnStmt&& on_stmt) {
+  if (!body || !on_stmt(body)) return;
+  ir::for_each_child(
+      body, [](const ir::Expr&) {},
+      [&](const ir::Stmt& child) { visit_statements(child, on_stmt); });
+}
+
 /// Calls on_stmt with every statement and on_expr with every expression of a body, outside in. A
 /// shared expression is seen once: as a tree it may be exponentially large. on_stmt says whether to
 /// go on into the statement.
