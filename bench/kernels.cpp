@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
   std::printf("compile, schedule to code: median %.1f ms over %zu kernels\n",
               1e3 * bench::quantile(bench.compile_times, 0.5), bench.compile_times.size());
   if (!json.empty())
-    std::ofstream(json) << nlohmann::json{{"cpu", bench.spec.cpu},
+    std::ofstream(json) << nlohmann::json{{"cpu", bench.spec.cpu}, {"lanes", bench.spec.lanes(32)},
                                           {"compile_median_s", bench::quantile(bench.compile_times, 0.5)},
                                           {"kernels", bench.results}}
                                .dump(1)

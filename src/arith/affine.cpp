@@ -2,6 +2,7 @@
 #include "arith/affine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -42,8 +43,7 @@ void collect_factors(const Expr& e, std::vector<Expr>* out) {
 bool add_product(Affine& sum, const Binary& e, int64_t scale) {
   Affine a, b;
   if (!a.add(e.a) || !b.add(e.b)) return false;
-  if (a.terms.size() * b.terms.size() > kMaxProductTerms)
-    return sum.add_term(Expr::of(e), scale);
+  if (a.terms.size() * b.terms.size() > kMaxProductTerms) return sum.add_term(Expr::of(e), scale);
   const auto add_scaled = [&](const Affine& form, int64_t k) {
     for (const Affine::Term& t : form.terms) {
       int64_t c;
@@ -85,8 +85,8 @@ Expr product_of(const std::vector<Expr>& factors) {
 
 bool remove_factors(std::vector<Expr>& of, const std::vector<Expr>& by) {
   for (const Expr& factor : by) {
-    const auto found = std::find_if(of.begin(), of.end(),
-                                    [&](const Expr& f) { return same_factor(f, factor); });
+    const auto found =
+        std::find_if(of.begin(), of.end(), [&](const Expr& f) { return same_factor(f, factor); });
     if (found == of.end()) return false;
     of.erase(found);
   }
@@ -164,17 +164,15 @@ Expr to_expr(const Affine& form) {
   const auto first = std::find_if(form.terms.begin(), form.terms.end(),
                                   [](const Affine::Term& t) { return t.coefficient > 0; });
   const bool leads = first != form.terms.end();
-  bool constant_done = form.constant == 0;
+  int64_t constant = form.constant;
   Expr out;
-  if (leads) {
+  if (leads)
     out = first->expr * first->coefficient;
-  } else if (form.constant > 0 || form.terms.empty()) {
-    out = form.constant;
-    constant_done = true;
-  }
+  else if (constant != 0)
+    out = std::exchange(constant, 0);
   for (auto t = form.terms.begin(); t != form.terms.end(); ++t) {
     const int64_t c = t->coefficient;
-    if (leads && t == first) continue;
+    if (t == first) continue;
     if (!out)
       out = c == -1 ? -t->expr : t->expr * c;
     else if (c < 0 && c != INT64_MIN)
@@ -182,9 +180,8 @@ Expr to_expr(const Affine& form) {
     else
       out = out + t->expr * c;
   }
-  if (constant_done) return out;
-  return form.constant < 0 && form.constant != INT64_MIN ? out - -form.constant
-                                                         : out + form.constant;
+  if (!out || constant == 0) return out ? out : constant;
+  return constant < 0 && constant != INT64_MIN ? out - -constant : out + constant;
 }
 
 }  // namespace tilewright::arith

@@ -9,9 +9,9 @@
 
 namespace tilewright::arith {
 
-/// constant + Σ coefficient · term. A term is a variable, or an expression the form cannot look into
-/// (a load, a floor division, a product of those), compared by structure, products in any order.
-/// Terms keep the order of their first appearance and have no zero coefficient.
+/// constant + Σ coefficient · term. A term is a variable, or an expression the form cannot look
+/// into (a load, a floor division, a product of those), compared by structure, products in any
+/// order. Terms keep the order of their first appearance and have no zero coefficient.
 struct Affine {
   struct Term {
     ir::Expr expr;

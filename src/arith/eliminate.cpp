@@ -59,13 +59,14 @@ bool Eliminator::depends(Atom a) {
   bool out = std::find(vars_.begin(), vars_.end(), a) != vars_.end();
   const auto mentions = [&](const ir::Expr& e) {
     bool found = false;
-    for (const Atom v : vars_) found = found || ir::uses(e, ir::Var::of(*s_.atoms_[v].expr.as<ir::VarNode>()));
+    for (const Atom v : vars_)
+      found = found || ir::uses(e, ir::Var::of(*s_.atoms_[v].expr.as<ir::VarNode>()));
     return found;
   };
   if (!out && info.kind != AtomKind::Var)
-    out = info.kind == AtomKind::Opaque ? mentions(info.expr)
-                                        : depends(info.a) || depends(info.b) ||
-                                              (info.cond && mentions(info.cond));
+    out = info.kind == AtomKind::Opaque
+              ? mentions(info.expr)
+              : depends(info.a) || depends(info.b) || (info.cond && mentions(info.cond));
   return depends_[a] = out;
 }
 
@@ -135,7 +136,8 @@ std::optional<Poly> Eliminator::constant_bound(Atom x, bool upper) {
   return Poly::of(limit);
 }
 
-std::optional<Poly> Eliminator::of_variable(const Poly& factor, const Poly& rest, Atom x, bool upper) {
+std::optional<Poly> Eliminator::of_variable(const Poly& factor, const Poly& rest, Atom x,
+                                            bool upper) {
   const WideInterval sign = s_.range(factor);
   if (sign.lo < 0 && sign.hi > 0) return std::nullopt;
   std::optional<Poly> best;

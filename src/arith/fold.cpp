@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on constants. Floats fold only where no rounding happens; divisions of floats never, as
-// they are how a rational constant is written; nor what orders floats, as the exact mode of
+// Operations on constants. Floats fold only where no rounding happens; divisions of floats never,
+// as they are how a rational constant is written; nor what orders floats, as the exact mode of
 // ir/README.md §6 has another order.
 #include <cmath>
 

@@ -39,7 +39,8 @@ Interval negate(const Interval& a) { return from_wide(-widen(a.hi), -widen(a.lo)
 Interval multiply(const Interval& a, const Interval& b) {
   const Wide corners[] = {times(widen(a.lo), widen(b.lo)), times(widen(a.lo), widen(b.hi)),
                           times(widen(a.hi), widen(b.lo)), times(widen(a.hi), widen(b.hi))};
-  return from_wide(*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4));
+  return from_wide(*std::min_element(corners, corners + 4),
+                   *std::max_element(corners, corners + 4));
 }
 
 /// Division by a divisor of one sign: monotone in each operand, so the corners bound it.

@@ -50,9 +50,9 @@ class Analysis {
     Expr reach = 0;  // how far two values of the smaller digits are apart at most
     for (size_t i = 0; i < terms.size(); ++i) {
       if (i > 0 && !context_.can_prove(reach < terms[i].stride))
-        return str("in the binding `", ir::print(given), "` the stride ", ir::print(terms[i].stride),
-                   " of loop `", terms[i].digit.loop.name(), "` does not exceed what `",
-                   terms[i - 1].digit.loop.name(), "` reaches");
+        return str("in the binding `", ir::print(given), "` the stride ",
+                   ir::print(terms[i].stride), " of loop `", terms[i].digit.loop.name(),
+                   "` does not exceed what `", terms[i - 1].digit.loop.name(), "` reaches");
       const Context::Bounds b = context_.eliminate(terms[i].expr, loops_);
       if (!b.lo || !b.hi)
         return str("in the binding `", ir::print(given), "` the values of `",
@@ -150,7 +150,8 @@ IterMap iter_map(const std::vector<Expr>& bindings, const std::vector<ir::Var>& 
   }
   for (const ir::Var& loop : loops)
     if (!analysis.determines(loop))
-      return {false, str("the bindings do not tell the iterations of loop `", loop.name(), "` apart")};
+      return {false,
+              str("the bindings do not tell the iterations of loop `", loop.name(), "` apart")};
   return {true, {}};
 }
 

@@ -16,10 +16,10 @@ using ir::Expr;
 using Kind = PatternNode::Kind;
 
 bool is_ring(const PatternNode& n) {
-  return n.kind == Kind::Unary ? n.unary == ir::UnaryOp::Neg
-                               : n.kind == Kind::Binary &&
-                                     (n.binary == BinaryOp::Add || n.binary == BinaryOp::Sub ||
-                                      n.binary == BinaryOp::Mul);
+  return n.kind == Kind::Unary
+             ? n.unary == ir::UnaryOp::Neg
+             : n.kind == Kind::Binary && (n.binary == BinaryOp::Add || n.binary == BinaryOp::Sub ||
+                                          n.binary == BinaryOp::Mul);
 }
 
 class Matcher {
@@ -60,9 +60,9 @@ class Matcher {
         if (in_order(b->a, b->b)) return true;
         m = before;
         // Of two zeros, a minimum of floats takes the first.
-        const bool swaps = ir::info(n.binary).commutative &&
-                           !(b->a.type().is_float() &&
-                             (n.binary == BinaryOp::Min || n.binary == BinaryOp::Max));
+        const bool swaps =
+            ir::info(n.binary).commutative &&
+            !(b->a.type().is_float() && (n.binary == BinaryOp::Min || n.binary == BinaryOp::Max));
         return swaps && in_order(b->b, b->a);
       }
       case Kind::Select: {
@@ -110,7 +110,8 @@ class Matcher {
 
   bool literal(const PatternNode& n, const Expr& e) const {
     if (const ir::FloatImm* f = e.as<ir::FloatImm>())
-      return !n.is_bool && f->value == n.literal && std::signbit(f->value) == std::signbit(n.literal);
+      return !n.is_bool && f->value == n.literal &&
+             std::signbit(f->value) == std::signbit(n.literal);
     const auto value = ir::const_int(e);
     if (!value || n.is_bool != e.type().is_bool()) return false;
     return *value == ir::wrap_int(e.type().elem, static_cast<int64_t>(n.literal));

@@ -17,7 +17,8 @@ struct Match {
 };
 
 /// Does the expression have the shape of the rule's pattern? Operands of commutative operators are
-/// tried in both orders. For rules on indices, `is_exact` is asked of every matched sum and product.
+/// tried in both orders. For rules on indices, `is_exact` is asked of every matched sum and
+/// product.
 bool match(const Rule& rule, const ir::Expr& e, FunctionRef<bool(const ir::Expr&)> is_exact,
            Match* out);
 

@@ -30,7 +30,8 @@ bool multiply(Mono a, Mono b, Mono* out);
 bool divide(Mono a, Mono b, Mono* out);
 
 /// constant + Σ coefficient · monomial over the mathematical integers. Terms are sorted by monomial
-/// and have no zero coefficient. `ok` turns false, and stays so, when a number or degree does not fit.
+/// and have no zero coefficient. `ok` turns false, and stays so, when a number or degree does not
+/// fit.
 struct Poly {
   struct Term {
     Mono mono;

@@ -31,7 +31,8 @@ Region widen(const Region& region, const std::vector<ir::Var>& vars, const Conte
   for (size_t d = 0; d < out.ranges.size(); ++d) {
     Range& r = out.ranges[d];
     bool mentions = false;
-    for (const ir::Var& v : vars) mentions = mentions || ir::uses(r.min, v) || ir::uses(r.extent, v);
+    for (const ir::Var& v : vars)
+      mentions = mentions || ir::uses(r.min, v) || ir::uses(r.extent, v);
     if (!mentions) continue;
     const Expr lo = context.eliminate(r.min, vars).lo, hi = context.eliminate(last(r), vars).hi;
     if (lo && hi)
@@ -60,7 +61,8 @@ bool disjoint(const Region& a, const Region& b, const Context& context) {
   if (a.rank && b.rank && context.can_prove(ir::ne(a.rank, b.rank))) return true;
   for (size_t d = 0; d < a.ranges.size(); ++d) {
     const Range &x = a.ranges[d], &y = b.ranges[d];
-    if (context.can_prove(x.min + x.extent <= y.min) || context.can_prove(y.min + y.extent <= x.min))
+    if (context.can_prove(x.min + x.extent <= y.min) ||
+        context.can_prove(y.min + y.extent <= x.min))
       return true;
     // Single elements may interleave: even and odd rows.
     if (ir::is_const(x.extent, 1) && ir::is_const(y.extent, 1) &&
@@ -78,7 +80,8 @@ bool covers(const Region& outer, const Region& inner, const Context& context) {
     const Range &x = outer.ranges[d], &y = inner.ranges[d];
     if (ir::equal(x.min, y.min) && ir::equal(x.extent, y.extent)) continue;
     // A whole dimension holds every element that there is.
-    if (context.can_prove(x.min <= 0) && context.can_prove(outer.buffer->shape[d] <= x.min + x.extent))
+    if (context.can_prove(x.min <= 0) &&
+        context.can_prove(outer.buffer->shape[d] <= x.min + x.extent))
       continue;
     if (!context.can_prove(x.min <= y.min) ||
         !context.can_prove(y.min + y.extent <= x.min + x.extent))

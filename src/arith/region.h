@@ -22,9 +22,9 @@ bool disjoint(const ir::Region& a, const ir::Region& b, const Context& context);
 bool covers(const ir::Region& outer, const ir::Region& inner, const Context& context);
 
 /// How block bindings depend on the loops around. Every binding is a sum Σ stride·digit + constant,
-/// where a digit is a loop, or a quotient or remainder of one (`f / 14`, `f / 14 % 4`); strides may be
-/// symbolic. When each stride exceeds what the smaller ones reach, and the digits tell every loop's
-/// value, no two iterations have the same bindings.
+/// where a digit is a loop, or a quotient or remainder of one (`f / 14`, `f / 14 % 4`); strides may
+/// be symbolic. When each stride exceeds what the smaller ones reach, and the digits tell every
+/// loop's value, no two iterations have the same bindings.
 struct IterMap {
   bool injective = false;
   std::string reason;  // names the binding and loop when not injective

@@ -4,8 +4,9 @@
 namespace tilewright::arith {
 namespace {
 
-// Sums, products and what the affine form decides are not here: simplify.cpp brings them to one form
-// first. Rules see operands that are already simple, constants to the right of commutative operators.
+// Sums, products and what the affine form decides are not here: simplify.cpp brings them to one
+// form first. Rules see operands that are already simple, constants to the right of commutative
+// operators.
 constexpr RuleText kRules[] = {
     // Nested divisions and remainders.
     {RuleDomain::Index, "x / c1 / c2", "x / (c1 * c2)", "c1 > 0 && c2 > 0"},
@@ -14,7 +15,8 @@ constexpr RuleText kRules[] = {
     {RuleDomain::Index, "x % c1 % c2", "x % c2", "c1 > 0 && c2 > 0 && c1 % c2 == 0"},
     {RuleDomain::Index, "x % c1 / c2", "x / c2 % (c1 / c2)", "c1 > 0 && c2 > 0 && c1 % c2 == 0"},
     {RuleDomain::Index, "(x % c1 + y) % c2", "(x + y) % c2", "c1 > 0 && c2 > 0 && c1 % c2 == 0"},
-    {RuleDomain::Index, "(x % c1 * c3 + y) % c2", "(x * c3 + y) % c2", "c1 > 0 && c2 > 0 && c1 * c3 % c2 == 0"},
+    {RuleDomain::Index, "(x % c1 * c3 + y) % c2", "(x * c3 + y) % c2",
+     "c1 > 0 && c2 > 0 && c1 * c3 % c2 == 0"},
     {RuleDomain::Index, "(y - x % c1) % c2", "(y - x) % c2", "c1 > 0 && c2 > 0 && c1 % c2 == 0"},
     {RuleDomain::Index, "x / c1", "-x / -c1", "c1 < -1"},
     {RuleDomain::Int, "x / x", "1", "x != 0"},

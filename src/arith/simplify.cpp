@@ -15,7 +15,7 @@ using ir::ExprKind;
 using ir::UnaryOp;
 
 constexpr int kMaxSteps = 20000;  // rules applied in one call, so that it ends whatever they do
-constexpr int kEffort = 32;      // of the proofs that a rule's condition needs
+constexpr int kEffort = 32;       // of the proofs that a rule's condition needs
 
 /// Counts one level while it lives.
 struct Deeper {

@@ -36,9 +36,8 @@ struct Writes {
 
   bool keeps(const Expr& e) const {
     bool kept = true;
-    ir::walk(e, [&](const ir::Load& l) {
-      kept = kept && !synchronises && !buffers.contains(l.buffer);
-    });
+    ir::walk(
+        e, [&](const ir::Load& l) { kept = kept && !synchronises && !buffers.contains(l.buffer); });
     return kept;
   }
 };
@@ -116,7 +115,8 @@ class StmtSimplifier {
 
   Stmt let(const ir::Let& s) {
     const Expr value = simple(s.value);
-    const bool trivial = value.as<ir::VarNode>() || value.as<ir::IntImm>() || value.as<ir::FloatImm>();
+    const bool trivial =
+        value.as<ir::VarNode>() || value.as<ir::IntImm>() || value.as<ir::FloatImm>();
     if (trivial) return run(ir::substitute(s.body, s.var, value));
     const Stmt body = scoped([&] {
       solver_.define(s.var, value);

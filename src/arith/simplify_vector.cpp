@@ -148,8 +148,9 @@ Expr Simplifier::vector(const Expr& e) {
       const ir::Ramp& r = *e.as<ir::Ramp>();
       const Expr base = simplify(r.base), stride = simplify(r.stride);
       if (ir::is_const(stride, 0)) return ir::broadcast(base, r.lanes);
-      return base == r.base && stride == r.stride ? e
-                                                  : ir::make<ir::Ramp>(e->span, base, stride, r.lanes);
+      return base == r.base && stride == r.stride
+                 ? e
+                 : ir::make<ir::Ramp>(e->span, base, stride, r.lanes);
     }
     default: break;
   }

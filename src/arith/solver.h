@@ -37,9 +37,9 @@ enum class AtomKind : uint8_t {
   Opaque,  // loads, calls, products that may wrap: only `expr` is known
 };
 
-/// Values as polynomials over atoms, the facts about them, and what follows. `value(e)` is exact: it
-/// looks into a sum or product only where no value that the facts allow makes it wrap.
-/// Answers are cached until the facts change, so a solver serves one thread.
+/// Values as polynomials over atoms, the facts about them, and what follows. `value(e)` is exact:
+/// it looks into a sum or product only where no value that the facts allow makes it wrap. Answers
+/// are cached until the facts change, so a solver serves one thread.
 class Solver {
  public:
   /// The value of an integer scalar expression (not u64).
@@ -100,7 +100,8 @@ class Solver {
   std::vector<ir::Var> variables(const Poly& p) const;
   /// Constant bounds, also from what relates the variables: n - i >= 1 when i < n.
   Interval bounds(const Poly& p);
-  /// Symbolic bounds of a value free of the atoms of `vars`, `hi` or `lo`; nothing where none is known.
+  /// Symbolic bounds of a value free of the atoms of `vars`, `hi` or `lo`; nothing where none is
+  /// known.
   std::optional<Poly> eliminate(const Poly& p, const std::vector<ir::Var>& vars, bool upper);
 
   /// Facts given after `mark` are forgotten by `rewind`.
@@ -119,7 +120,7 @@ class Solver {
     Poly a, b;
     ir::Expr cond;  // Select
     size_t key = 0;
-    Atom age = 0;   // of the youngest variable in it
+    Atom age = 0;  // of the youngest variable in it
     // Facts.
     Interval assumed;
     Residue assumed_residue;

@@ -168,9 +168,9 @@ Poly Solver::modulo(const Poly& a, const Poly& b) {
   // (x % k + c) % d is (x + c) % d when d divides k.
   Poly alone = rest;
   alone.constant = 0;
-  if (const Atom inner = lone_atom(alone);
-      inner != 0 && atoms_[inner].kind == AtomKind::Mod && atoms_[inner].b.is_constant() &&
-      atoms_[inner].b.constant % d == 0) {
+  if (const Atom inner = lone_atom(alone); inner != 0 && atoms_[inner].kind == AtomKind::Mod &&
+                                           atoms_[inner].b.is_constant() &&
+                                           atoms_[inner].b.constant % d == 0) {
     const Poly out = modulo(atoms_[inner].a + Poly::of(rest.constant), b);
     if (out.ok) return out;
   }

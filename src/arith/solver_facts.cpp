@@ -30,8 +30,8 @@ void Solver::rewind(const Mark& mark) {
     AtomInfo& info = atoms_[u.atom];
     info.assumed = u.assumed;
     info.assumed_residue = u.assumed_residue;
-    definitions_ += static_cast<int>(u.definition.has_value()) -
-                    static_cast<int>(info.definition.has_value());
+    definitions_ +=
+        static_cast<int>(u.definition.has_value()) - static_cast<int>(info.definition.has_value());
     info.definition = std::move(u.definition);
     info.kept = u.kept;
     undo_.pop_back();
@@ -93,7 +93,8 @@ bool Solver::narrow_atom(Atom a, const Interval& range) {
 
 void Solver::narrow_residue(Atom a, const Residue& residue) {
   const Residue before = atoms_[a].assumed_residue;
-  if (residue.modulus == 1 || (residue.modulus != 0 && before.modulus % residue.modulus == 0)) return;
+  if (residue.modulus == 1 || (residue.modulus != 0 && before.modulus % residue.modulus == 0))
+    return;
   save(a);
   atoms_[a].assumed_residue = residue;
   ++version_;
@@ -332,7 +333,8 @@ Expr negated(const Expr& condition) {
         const Expr n = negated(e);
         return n ? n : ir::logical_not(e);
       };
-      return ir::binary(b->op == BinaryOp::And ? BinaryOp::Or : BinaryOp::And, one(b->a), one(b->b));
+      return ir::binary(b->op == BinaryOp::And ? BinaryOp::Or : BinaryOp::And, one(b->a),
+                        one(b->b));
     }
     default: return {};
   }

@@ -49,7 +49,8 @@ const Poly::Term* youngest(const Poly& p) {
   Atom best_atom = 0;
   for (const Poly::Term& t : p.terms) {
     const Atom a = t.mono.atom(t.mono.degree() - 1);
-    if (best == nullptr || a > best_atom || (a == best_atom && t.mono.degree() < best->mono.degree())) {
+    if (best == nullptr || a > best_atom ||
+        (a == best_atom && t.mono.degree() < best->mono.degree())) {
       best = &t;
       best_atom = a;
     }
@@ -154,8 +155,7 @@ bool Search::by_structure(const Poly& p, const Poly::Term& t, int depth) {
         return nonneg(replace(p, t, a), depth) || nonneg(replace(p, t, b), depth);
       return nonneg(replace(p, t, a), depth) && nonneg(replace(p, t, b), depth);
     case AtomKind::Select:
-    case AtomKind::Guard:
-      return nonneg(replace(p, t, a), depth) && nonneg(replace(p, t, b), depth);
+    case AtomKind::Guard: return nonneg(replace(p, t, a), depth) && nonneg(replace(p, t, b), depth);
     default: return false;
   }
 }
@@ -263,14 +263,14 @@ bool Solver::prove_by_cases(const Poly& p, int effort, int cases) {
           assume(fact);
         else
           assume_nonneg(above);
-        const bool proved = prove_by_cases(substituted(p, t.mono.atom(i), value), effort, cases - 1);
+        const bool proved =
+            prove_by_cases(substituted(p, t.mono.atom(i), value), effort, cases - 1);
         rewind(here);
         return proved;
       };
       if (kind == AtomKind::Select) {
         const Expr opposite = negated(cond);
-        return holds(a, {}, cond) &&
-               holds(b, {}, opposite ? opposite : ir::logical_not(cond));
+        return holds(a, {}, cond) && holds(b, {}, opposite ? opposite : ir::logical_not(cond));
       }
       const Poly up = b - a;
       return kind == AtomKind::Min ? holds(a, up, {}) && holds(b, up * -1, {})

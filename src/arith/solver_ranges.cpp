@@ -173,11 +173,13 @@ void Solver::refresh(Atom a) {
   const Residue& r = info.residue;
   if (r.modulus > 1) {
     if (info.range.lo != Interval::kMin)
-      info.range.lo = clamp_wide(Wide{info.range.lo} +
-                                 floor_mod(r.remainder - floor_mod(info.range.lo, r.modulus), r.modulus));
+      info.range.lo =
+          clamp_wide(Wide{info.range.lo} +
+                     floor_mod(r.remainder - floor_mod(info.range.lo, r.modulus), r.modulus));
     if (info.range.hi != Interval::kMax)
-      info.range.hi = clamp_wide(Wide{info.range.hi} -
-                                 floor_mod(floor_mod(info.range.hi, r.modulus) - r.remainder, r.modulus));
+      info.range.hi =
+          clamp_wide(Wide{info.range.hi} -
+                     floor_mod(floor_mod(info.range.hi, r.modulus) - r.remainder, r.modulus));
     if (info.range.is_empty()) info.range = both.is_empty() ? computed : both;
   }
 }
@@ -229,8 +231,8 @@ Interval Solver::opaque_range(const Expr& e) {
     }
     default: break;
   }
-  const Interval out = apply(b->op, narrow_interval(range(value(b->a))),
-                             narrow_interval(range(value(b->b))));
+  const Interval out =
+      apply(b->op, narrow_interval(range(value(b->a))), narrow_interval(range(value(b->b))));
   return all.contains(out) && out.bounded() ? out : all;
 }
 

@@ -78,11 +78,10 @@ Atom Solver::intern(AtomInfo info) {
   for (auto i = first; i != last; ++i) {
     const AtomInfo& other = atoms_[i->second];
     if (other.kind != info.kind) continue;
-    const bool same =
-        info.kind == AtomKind::Var ? other.expr == info.expr
-        : by_parts ? other.a == info.a && other.b == info.b &&
-                         (!info.cond || ir::equal(other.cond, info.cond))
-                   : other.expr == info.expr || ir::equal(other.expr, info.expr);
+    const bool same = info.kind == AtomKind::Var ? other.expr == info.expr
+                      : by_parts ? other.a == info.a && other.b == info.b &&
+                                       (!info.cond || ir::equal(other.cond, info.cond))
+                                 : other.expr == info.expr || ir::equal(other.expr, info.expr);
     if (same) return i->second;
   }
   if (atoms_.size() >= kMaxAtoms) return 0;
@@ -297,12 +296,14 @@ Poly Solver::paired(const Poly& p) {
       arith::divide(t.mono, Mono::of(atom), &cofactor);
       if (kind == AtomKind::Mod) {
         const Poly multiple = divide(x, d) * d;
-        if (multiple.ok && !multiple.terms.empty() && contains(without, t.coefficient, cofactor, multiple))
+        if (multiple.ok && !multiple.terms.empty() &&
+            contains(without, t.coefficient, cofactor, multiple))
           return paired(add_scaled(without, t.coefficient, cofactor, x - multiple));
         continue;
       }
       // The term as scale · cofactor · d · (x / d).
-      const Parts of_d = d.is_constant() ? Parts{} : split(add_scaled(Poly(), 1, cofactor, Poly::of(1)), d);
+      const Parts of_d =
+          d.is_constant() ? Parts{} : split(add_scaled(Poly(), 1, cofactor, Poly::of(1)), d);
       if (!d.is_constant() && (of_d.quotient.terms.size() > 1 || !of_d.rest.is_zero())) continue;
       if (!d.is_constant())
         cofactor = of_d.quotient.terms.empty() ? Mono{} : of_d.quotient.terms[0].mono;
@@ -402,7 +403,8 @@ Poly Solver::absorbed(const Poly& p) {
 }
 
 Expr Solver::to_expr(const Poly& p) const {
-  // By the youngest variable, so that outer loops come first; products before what they are made of.
+  // By the youngest variable, so that outer loops come first; products before what they are made
+  // of.
   std::vector<Poly::Term> terms = p.terms;
   const auto age_of = [&](Mono m) {
     Atom out = 0;
@@ -417,7 +419,7 @@ Expr Solver::to_expr(const Poly& p) const {
                         [](const Poly::Term& t) { return t.coefficient > 0; });
   Expr out;
   int64_t constant = p.constant;
-  if (constant > 0 && (terms.empty() || terms[0].coefficient < 0)) out = std::exchange(constant, 0);
+  if (constant != 0 && !terms.empty() && terms[0].coefficient < 0) out = std::exchange(constant, 0);
   for (const Poly::Term& t : terms) {
     Expr factor;
     for (int i = t.mono.degree() - 1; i >= 0; --i) {  // i*n reads better than n*i

@@ -26,7 +26,8 @@ TEST(Affine, CollectsTermsInOrderOfAppearance) {
   EXPECT_EQ(text(0 - (i - j)), "j - i");
   EXPECT_EQ(text(i / 4 * 8 - i / 4), "i / 4 * 7");
   EXPECT_EQ(text(i - i), "0");
-  EXPECT_EQ(text(-i - 5), "-i - 5");
+  EXPECT_EQ(text(-i - 5), "-5 - i");
+  EXPECT_EQ(text(Expr(7)), "7");
 }
 
 TEST(Affine, MultipliesOutProducts) {
@@ -64,7 +65,8 @@ TEST(Affine, KeepsTheValue) {
     if (!form) continue;
     const Expr back = to_expr(*form);
     for (const Values& v : r.valuations)
-      ASSERT_EQ(evaluate_int(back, v), evaluate_int(e, v)) << ir::print(e) << "\n" << ir::print(back);
+      ASSERT_EQ(evaluate_int(back, v), evaluate_int(e, v)) << ir::print(e) << "\n"
+                                                           << ir::print(back);
   }
 }
 

@@ -48,7 +48,8 @@ class Evaluator {
     const Value a = (*this)(n.a);
     const Elem elem = n.a.type().elem;
     if (ir::is_float(elem))
-      return float_lanes(n.type.lanes, [&](size_t i) { return ir::float_unary(n.op, elem, a.floats[i]); });
+      return float_lanes(n.type.lanes,
+                         [&](size_t i) { return ir::float_unary(n.op, elem, a.floats[i]); });
     return int_lanes(n.type.lanes, [&](size_t i) { return ir::int_unary(n.op, elem, a.ints[i]); });
   }
   Value eval(const ir::Binary& n) {
@@ -56,21 +57,22 @@ class Evaluator {
     const Elem elem = n.a.type().elem;
     const int lanes = n.type.lanes;
     if (!ir::is_float(elem))
-      return int_lanes(lanes, [&](size_t i) { return ir::int_binary(n.op, elem, a.ints[i], b.ints[i]); });
+      return int_lanes(lanes,
+                       [&](size_t i) { return ir::int_binary(n.op, elem, a.ints[i], b.ints[i]); });
     if (ir::is_compare(n.op))
       return int_lanes(lanes, [&](size_t i) {
         return int64_t{ir::float_compare(n.op, a.floats[i], b.floats[i])};
       });
-    return float_lanes(lanes, [&](size_t i) {
-      return ir::float_binary(n.op, elem, a.floats[i], b.floats[i]);
-    });
+    return float_lanes(
+        lanes, [&](size_t i) { return ir::float_binary(n.op, elem, a.floats[i], b.floats[i]); });
   }
   Value eval(const ir::Call& n) {
     std::vector<Value> args;
     for (const Expr& a : n.args) args.push_back((*this)(a));
     const Elem elem = n.args[0].type().elem;
     if (!ir::info(n.fn).on_floats)
-      return int_lanes(n.type.lanes, [&](size_t i) { return ir::int_call(n.fn, elem, args[0].ints[i]); });
+      return int_lanes(n.type.lanes,
+                       [&](size_t i) { return ir::int_call(n.fn, elem, args[0].ints[i]); });
     const auto lane = [&](size_t i) {
       double in[3] = {};
       for (size_t k = 0; k < args.size(); ++k) in[k] = args[k].floats[i];

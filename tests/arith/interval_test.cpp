@@ -2,7 +2,6 @@
 #include "arith/interval.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 
 #include "ir/scalar.h"

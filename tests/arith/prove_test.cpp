@@ -25,6 +25,26 @@ TEST(Prove, SplitLoopWithoutTail) {
   EXPECT_TRUE(c.proves("io*16 + ii < n"));
 }
 
+TEST(Prove, InteriorOfAPartitionedLoop) {
+  Known k;
+  k.symbol("n", 1, 4096).loop("io", "0", "(n + 15)/16").loop("ii", "0", "16");
+  k.assume("io < n/16");
+  EXPECT_TRUE(k.proves("io*16 + ii < n"));
+  EXPECT_TRUE(k.proves("(n + 15)/16*16 >= n"));
+  EXPECT_TRUE(k.proves("((n + 15)/16 - 1)*16 < n"));
+}
+
+TEST(Prove, NestedSplits) {
+  Known k;
+  k.symbol("n", 1, 4096).loop("io", "0", "(n + 63)/64").loop("im", "0", "4").loop("ii", "0", "16");
+  EXPECT_TRUE(k.proves("(io*4 + im)*16 + ii < n + 63"));
+  EXPECT_FALSE(k.proves("(io*4 + im)*16 + ii < n + 62"));
+  EXPECT_EQ(k.simple("((io*4 + im)*16 + ii)/64"), "io");
+  EXPECT_EQ(k.simple("((io*4 + im)*16 + ii)/16%4"), "im");
+  k.assume("(io*4 + im)*16 + ii < n");
+  EXPECT_EQ(k.over("(io*4 + im)*16 + ii", {"im", "ii"}), "io * 64 … min(n - 1, io * 64 + 63)");
+}
+
 TEST(Prove, Convolution) {
   Known k;
   k.symbol("H", 3, 4096).loop("h", "0", "(H - 1)/2 + 1").loop("r", "0", "3");

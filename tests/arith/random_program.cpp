@@ -29,7 +29,8 @@ RandomFacts::RandomFacts(uint64_t seed) : engine(seed) {
     std::vector<Values> next;
     if (i > 0 && number(0, 1) == 0) {  // a loop with symbolic bounds
       const Expr min = number(0, 2) == 0 ? affine() : Expr(0);
-      Expr extent = number(0, 1) == 0 ? Expr(vars[static_cast<size_t>(number(0, i - 1))]) : affine();
+      Expr extent =
+          number(0, 1) == 0 ? Expr(vars[static_cast<size_t>(number(0, i - 1))]) : affine();
       if (number(0, 3) == 0) extent = (extent + number(1, 4)) / number(2, 5);
       context.bind(v, min, extent);
       description += str(v.name(), " in ", ir::print(min), " +: ", ir::print(extent), "; ");
@@ -41,7 +42,8 @@ RandomFacts::RandomFacts(uint64_t seed) : engine(seed) {
         }
       }
     } else {
-      const int64_t lo = number(-6, 6), hi = lo + number(0, 9), divisor = number(0, 2) == 0 ? number(2, 4) : 1;
+      const int64_t lo = number(-6, 6), hi = lo + number(0, 9),
+                    divisor = number(0, 2) == 0 ? number(2, 4) : 1;
       context.bind(v, Interval{lo, hi}, divisor);
       description += str(v.name(), " in ", lo, "..", hi, " div ", divisor, "; ");
       for (const Values& values : valuations) {
@@ -99,7 +101,9 @@ Expr RandomFacts::index(int depth) {
 }
 
 Expr RandomFacts::condition(int depth) {
-  const auto side = [&] { return depth > 1 || number(0, 1) ? index(std::min(depth, 2)) : affine(); };
+  const auto side = [&] {
+    return depth > 1 || number(0, 1) ? index(std::min(depth, 2)) : affine();
+  };
   if (depth > 1 && number(0, 3) == 0) {
     const Expr a = condition(depth - 1), b = condition(depth - 1);
     switch (number(0, 2)) {

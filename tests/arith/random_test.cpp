@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything a context says, against all values that its facts allow.
-#include "arith/random_program.h"
-
 #include <gtest/gtest.h>
 
+#include "arith/random_program.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 
@@ -42,14 +41,9 @@ TEST(Random, SimplifyingTwiceChangesNothing) {
     twice += once != again;
     before += size_of(e);
     after += size_of(once);
-    if (getenv("SHOW") && once != again)
-      std::cout << r.description << "\n  " << ir::print(e) << "\n  " << ir::print(once) << "\n  "
-                << ir::print(again) << "\n";
-    if (getenv("SHOW") && size_of(once) > size_of(e))
-      std::cout << "larger: " << r.description << "\n  " << ir::print(e) << "\n  "
-                << ir::print(once) << "\n";
   }
-  std::cout << twice << " changed again, size " << before << " -> " << after << "\n";
+  EXPECT_EQ(twice, 0);
+  EXPECT_LT(after * 3, before);  // most of a random expression is redundant
 }
 
 TEST(Random, BoundsAndDivisorHold) {
@@ -61,8 +55,8 @@ TEST(Random, BoundsAndDivisorHold) {
       const int64_t divisor = r.context.divisor(e);
       for (const Values& v : r.valuations) {
         const int64_t x = evaluate_int(e, v);
-        ASSERT_TRUE(bounds.contains(x)) << "seed " << seed << ": " << r.description << "\n  "
-                                        << ir::print(e) << " is " << x;
+        ASSERT_TRUE(bounds.contains(x))
+            << "seed " << seed << ": " << r.description << "\n  " << ir::print(e) << " is " << x;
         ASSERT_TRUE(divisor == 0 ? x == 0 : x % divisor == 0)
             << "seed " << seed << ": " << r.description << "\n  " << ir::print(e) << " is " << x
             << ", divisor " << divisor;
@@ -88,13 +82,10 @@ TEST(Random, WhatIsProvedHolds) {
       }
       holds += always;
       proved += can;
-      if (always && !can && getenv("SHOW"))
-        std::cout << "not proved: " << r.description << "  " << ir::print(c) << "\n";
     }
   }
-  RecordProperty("holds", holds);
-  RecordProperty("proved", proved);
-  std::cout << "proved " << proved << " of " << holds << "\n";
+  // What is left needs products of unknowns, or case distinctions by value.
+  EXPECT_GT(proved * 100, holds * 97) << proved << " of " << holds;
 }
 
 TEST(Random, EliminatedBoundsHold) {
@@ -126,15 +117,15 @@ TEST(Random, EliminatedBoundsHold) {
       }
     }
   }
-  std::cout << "bounds known " << known << " of " << all << "\n";
+  EXPECT_GT(known * 100, all * 96) << known << " of " << all;
 }
 
 // Variables without bounds take extreme values, and sums wrap.
 TEST(Random, SimplifyIsSoundWhereSumsWrap) {
   constexpr int64_t kMin = INT64_MIN, kMax = INT64_MAX;
-  const int64_t extreme[] = {kMin,   kMin + 1, kMin / 2, -(int64_t{1} << 32), -7, -1, 0, 1, 2,
-                             5,      16,       int64_t{1} << 32, kMax / 2, kMax / 3 + 1, kMax - 1,
-                             kMax};
+  const int64_t extreme[] = {
+      kMin, kMin + 1, kMin / 2, -(int64_t{1} << 32), -7,       -1,           0,        1,
+      2,    5,        16,       int64_t{1} << 32,    kMax / 2, kMax / 3 + 1, kMax - 1, kMax};
   for (uint64_t seed = 0; seed < 4000; ++seed) {
     RandomFacts r(seed + 1000000);
     r.context = Context();

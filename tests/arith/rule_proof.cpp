@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arith/rule_proof.h"
 
-#include <z3++.h>
-
 #include <cmath>
 #include <optional>
 #include <random>
+#include <z3++.h>
 
 #include "ir/scalar.h"
 #include "ir/type.h"
@@ -190,8 +189,10 @@ class Enumeration {
     for (int n = 0; n < count; ++n) {
       for (int i = 0; i < kOperandSlots; ++i) {
         const uint64_t bits = engine();
-        operands_[i].i = i >= 4 ? static_cast<int64_t>(bits & 1) : ir::wrap_int(elem_, static_cast<int64_t>(bits));
-        operands_[i].f = bits % 4 == 0 ? special[bits / 4 % 8] : ir::float_from_bits(elem_, bits >> 8);
+        operands_[i].i = i >= 4 ? static_cast<int64_t>(bits & 1)
+                                : ir::wrap_int(elem_, static_cast<int64_t>(bits));
+        operands_[i].f =
+            bits % 4 == 0 ? special[bits / 4 % 8] : ir::float_from_bits(elem_, bits >> 8);
       }
       if (auto wrong = check()) return wrong;
     }
@@ -199,9 +200,7 @@ class Enumeration {
   }
 
  private:
-  int64_t values() const {
-    return elem_ == Elem::Bool ? 2 : int64_t{1} << ir::bits(elem_);
-  }
+  int64_t values() const { return elem_ == Elem::Bool ? 2 : int64_t{1} << ir::bits(elem_); }
   void set(Scalar* s, int64_t bits, bool is_bool) const {
     s->i = is_bool ? bits : ir::wrap_int(elem_, bits);
     if (ir::is_float(elem_) && !is_bool)
@@ -259,8 +258,8 @@ class Enumeration {
       }
       case Kind::Binary: {
         const Scalar a = child(0), b = child(1);
-        const bool on_bools = n.binary == BinaryOp::And || n.binary == BinaryOp::Or ||
-                              gives_bool(p, n.child[0]);
+        const bool on_bools =
+            n.binary == BinaryOp::And || n.binary == BinaryOp::Or || gives_bool(p, n.child[0]);
         const Elem elem = on_bools ? Elem::Bool : elem_;
         if (!ir::is_float(elem)) return {ir::int_binary(n.binary, elem, a.i, b.i), 0};
         if (ir::is_compare(n.binary)) return {ir::float_compare(n.binary, a.f, b.f), 0};

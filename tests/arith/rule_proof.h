@@ -14,8 +14,8 @@ struct Proof {
   std::string counterexample;  // when it does not hold
 };
 
-/// Proves or refutes a rule by its domain: mathematical integers by Z3, wrapping integers, bools and
-/// floats by all values of the small types.
+/// Proves or refutes a rule by its domain: mathematical integers by Z3, wrapping integers, bools
+/// and floats by all values of the small types.
 Proof prove_rule(const RuleText& rule);
 
 }  // namespace tilewright::arith

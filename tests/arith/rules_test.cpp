@@ -3,7 +3,6 @@
 #include "arith/rules.h"
 
 #include <gtest/gtest.h>
-
 #include <set>
 
 #include "arith/rule_proof.h"
@@ -13,38 +12,40 @@ namespace tilewright::arith {
 namespace {
 
 std::string text_of(const RuleText& r) {
-  return std::string(r.pattern) + " -> " + r.replacement + (*r.condition ? " if " : "") + r.condition;
+  return std::string(r.pattern) + " -> " + r.replacement + (*r.condition ? " if " : "") +
+         r.condition;
 }
 
 TEST(Rules, EveryRuleIsProved) {
   for (const RuleText& rule : rule_texts()) {
     const Proof proof = prove_rule(rule);
-    EXPECT_TRUE(proof.holds) << text_of(rule) << "\n  " << proof.how << ": " << proof.counterexample;
+    EXPECT_TRUE(proof.holds) << text_of(rule) << "\n  " << proof.how << ": "
+                             << proof.counterexample;
   }
 }
 
 TEST(Rules, WrongRulesAreRefuted) {
   const RuleText wrong[] = {
       {RuleDomain::Index, "x / c1 / c2", "x / (c1 + c2)", "c1 > 0 && c2 > 0"},
-      {RuleDomain::Index, "x / c1 / c2", "x / (c1 * c2)", "c1 > 0"},      // c2 may be negative
-      {RuleDomain::Index, "(x * c1 + y) / c1", "x + y / c1"},             // c1 may be 0
+      {RuleDomain::Index, "x / c1 / c2", "x / (c1 * c2)", "c1 > 0"},  // c2 may be negative
+      {RuleDomain::Index, "(x * c1 + y) / c1", "x + y / c1"},         // c1 may be 0
       {RuleDomain::Index, "x / c1 < y", "x < y * c1", "c1 != 0"},
       {RuleDomain::Index, "x % c1 % c2", "x % c2", "c1 > 0 && c2 > 0"},
-      {RuleDomain::Index, "(-x) / c1", "-(x / c1)", "c1 > 0"},            // floor, not truncation
-      {RuleDomain::Int, "x / x", "1"},                                    // 0 / 0
-      {RuleDomain::Int, "x + 1 - 1 < x + 1", "true"},                     // wraps
-      {RuleDomain::Int, "x * 2 / 2", "x"},                                // wraps
+      {RuleDomain::Index, "(-x) / c1", "-(x / c1)", "c1 > 0"},  // floor, not truncation
+      {RuleDomain::Int, "x / x", "1"},                          // 0 / 0
+      {RuleDomain::Int, "x + 1 - 1 < x + 1", "true"},           // wraps
+      {RuleDomain::Int, "x * 2 / 2", "x"},                      // wraps
       {RuleDomain::Int, "x << c1 >> c1", "x"},
-      {RuleDomain::Int, "-x <= 0", "true", "0 <= x && x != 0"},           // unsigned
+      {RuleDomain::Int, "-x <= 0", "true", "0 <= x && x != 0"},  // unsigned
       {RuleDomain::Bool, "p && (q || p)", "q"},
       {RuleDomain::Any, "select(p, x, y)", "select(p, y, x)"},
-      {RuleDomain::Any, "x == x", "true"},                                // NaN
-      {RuleDomain::Float, "x + 0", "x"},                                  // -0 + 0
-      {RuleDomain::Float, "x - x", "0"},                                  // inf - inf
+      {RuleDomain::Any, "x == x", "true"},  // NaN
+      {RuleDomain::Float, "x + 0", "x"},    // -0 + 0
+      {RuleDomain::Float, "x - x", "0"},    // inf - inf
       {RuleDomain::Float, "x * 0", "0"},
-      {RuleDomain::Float, "min(x, y)", "min(y, x)"},                      // of 0 and -0
-      {RuleDomain::Float, "!(x < y)", "y <= x"},                          // NaN
-      {RuleDomain::Float, "x * 2 / 2", "x"},                              // overflow
+      {RuleDomain::Float, "min(x, y)", "min(y, x)"},  // of 0 and -0
+      {RuleDomain::Float, "!(x < y)", "y <= x"},      // NaN
+      {RuleDomain::Float, "x * 2 / 2", "x"},          // overflow
   };
   for (const RuleText& rule : wrong) {
     const Proof proof = prove_rule(rule);
@@ -72,7 +73,9 @@ TEST(Rules, ReplacementsUseOnlyNamesOfThePattern) {
 TEST(Rules, NoRuleStandsTwice) {
   std::set<std::pair<int, std::string>> seen;
   for (const RuleText& rule : rule_texts())
-    EXPECT_TRUE(seen.insert({static_cast<int>(rule.domain), rule.pattern + std::string(rule.condition)}).second)
+    EXPECT_TRUE(
+        seen.insert({static_cast<int>(rule.domain), rule.pattern + std::string(rule.condition)})
+            .second)
         << text_of(rule);
 }
 

@@ -24,10 +24,12 @@ struct Program : Known {
 
 TEST(SimplifyStmt, TailTestsGoWhereTheSizeDivides) {
   Program p;
-  p.gives("for io in 0..(m + 15)/16 { for ii in 0..16 { if io*16 + ii < m { B[io*16 + ii] = 1.0 } } }",
-          "for io in 0..m/16 { for ii in 0..16 { B[io*16 + ii] = 1.0 } }");
-  p.gives("for io in 0..(n + 15)/16 { for ii in 0..16 { if io*16 + ii < n { A[io*16 + ii] = 1.0 } } }",
-          "for io in 0..(n + 15)/16 { for ii in 0..16 { if io*16 + ii < n { A[io*16 + ii] = 1.0 } } }");
+  p.gives(
+      "for io in 0..(m + 15)/16 { for ii in 0..16 { if io*16 + ii < m { B[io*16 + ii] = 1.0 } } }",
+      "for io in 0..m/16 { for ii in 0..16 { B[io*16 + ii] = 1.0 } }");
+  p.gives(
+      "for io in 0..(n + 15)/16 { for ii in 0..16 { if io*16 + ii < n { A[io*16 + ii] = 1.0 } } }",
+      "for io in 0..(n + 15)/16 { for ii in 0..16 { if io*16 + ii < n { A[io*16 + ii] = 1.0 } } }");
 }
 
 TEST(SimplifyStmt, WhatDoesNothingDisappears) {
@@ -53,7 +55,8 @@ TEST(SimplifyStmt, LetsOfSimpleValues) {
   Program p;
   p.gives("let a = 3\nC[a] = a + 1", "C[3] = 4");
   p.gives("for i in 0..8 { let a = i\nC[a] = a/8 }", "for i in 0..8 { C[i] = 0 }");
-  p.gives("for i in 0..8 { let a = i*4\nC[a] = a%4 + a }", "for i in 0..8 { let a = i*4\nC[a] = a }");
+  p.gives("for i in 0..8 { let a = i*4\nC[a] = a%4 + a }",
+          "for i in 0..8 { let a = i*4\nC[a] = a }");
   p.gives("let unused = C[3]\nC[0] = 1", "C[0] = 1");
 }
 
@@ -69,7 +72,8 @@ TEST(SimplifyStmt, FactsAboutMemoryDoNotOutliveWrites) {
   Program p;
   p.gives("if C[0] < 4 { C[0] = 9\nif C[0] < 4 { D[0] = 1 } }",
           "if C[0] < 4 { C[0] = 9\nif C[0] < 4 { D[0] = 1 } }");
-  p.gives("if C[0] < 4 { D[1] = 9\nif C[0] < 4 { D[0] = 1 } }", "if C[0] < 4 { D[1] = 9\nD[0] = 1 }");
+  p.gives("if C[0] < 4 { D[1] = 9\nif C[0] < 4 { D[0] = 1 } }",
+          "if C[0] < 4 { D[1] = 9\nD[0] = 1 }");
   p.gives("let a = C[0]\nif a < 4 { C[0] = 9\nif C[0] < 4 { D[a] = 1 } }",
           "let a = C[0]\nif a < 4 { C[0] = 9\nif C[0] < 4 { D[a] = 1 } }");
 }
@@ -77,7 +81,8 @@ TEST(SimplifyStmt, FactsAboutMemoryDoNotOutliveWrites) {
 TEST(SimplifyStmt, BlocksKeepTheirIterators) {
   Program p;
   p.gives(
-      "for io in 0..m/16 { for ii in 0..16 { block b(v: spatial m = (io*16 + ii)/1) where io*16 + ii < m "
+      "for io in 0..m/16 { for ii in 0..16 { block b(v: spatial m = (io*16 + ii)/1) where io*16 + "
+      "ii < m "
       "writes B[v +: 1] { B[(v*4 + 3)/4] = 1.0 } } }",
       "for io in 0..m/16 { for ii in 0..16 { block b(v: spatial m = io*16 + ii) "
       "writes B[v +: 1] { B[v] = 1.0 } } }");
@@ -89,23 +94,26 @@ TEST(SimplifyStmt, BlocksKeepTheirIterators) {
 TEST(SimplifyStmt, PredicatesAreSimplifiedBeforeTheDomainHolds) {
   Program p;
   // v < 60 follows from the domain, but it is the predicate that keeps instances inside of it.
-  p.gives("for i in 0..64 { block b(v: spatial 60 = i) where i < 60 writes C[v +: 1] { C[v] = v/60 } }",
-          "for i in 0..64 { block b(v: spatial 60 = i) where i < 60 writes C[v +: 1] { C[v] = 0 } }");
+  p.gives(
+      "for i in 0..64 { block b(v: spatial 60 = i) where i < 60 writes C[v +: 1] { C[v] = v/60 } }",
+      "for i in 0..64 { block b(v: spatial 60 = i) where i < 60 writes C[v +: 1] { C[v] = 0 } }");
 }
 
 TEST(SimplifyStmt, InitRunsAtTheFirstReduction) {
   Program p;
-  p.gives("for i in 0..8 { for k in 0..8 { block b(v: spatial 8 = i, r: reduce 8 = k) "
-          "reads D[r +: 1] writes C[v +: 1] { init { C[v] = r*0 + r } C[v] sum= D[r] } } }",
-          "for i in 0..8 { for k in 0..8 { block b(v: spatial 8 = i, r: reduce 8 = k) "
-          "reads D[r +: 1] writes C[v +: 1] { init { C[v] = r } C[v] sum= D[r] } } }");
+  p.gives(
+      "for i in 0..8 { for k in 0..8 { block b(v: spatial 8 = i, r: reduce 8 = k) "
+      "reads D[r +: 1] writes C[v +: 1] { init { C[v] = r*0 + r } C[v] sum= D[r] } } }",
+      "for i in 0..8 { for k in 0..8 { block b(v: spatial 8 = i, r: reduce 8 = k) "
+      "reads D[r +: 1] writes C[v +: 1] { init { C[v] = r } C[v] sum= D[r] } } }");
 }
 
 TEST(SimplifyStmt, VectorIndicesBecomeRamps) {
   Program p;
-  p.gives("for i in 0..m/16 { B[ramp(i*16, 1, 16)/broadcast(1, 16)] = "
-          "B[ramp(0, 1, 16) + broadcast(i*16, 16)] mask (ramp(i*16, 1, 16) < broadcast(m, 16)) }",
-          "for i in 0..m/16 { B[ramp(i*16, 1, 16)] = B[ramp(i*16, 1, 16)] }");
+  p.gives(
+      "for i in 0..m/16 { B[ramp(i*16, 1, 16)/broadcast(1, 16)] = "
+      "B[ramp(0, 1, 16) + broadcast(i*16, 16)] mask (ramp(i*16, 1, 16) < broadcast(m, 16)) }",
+      "for i in 0..m/16 { B[ramp(i*16, 1, 16)] = B[ramp(i*16, 1, 16)] }");
   p.gives("B[ramp(0, 1, 4)] mask (ramp(0, 1, 4) < broadcast(m, 4)) = broadcast(1.0, 4)",
           "B[ramp(0, 1, 4)] = broadcast(1.0, 4)");
   p.gives("B[ramp(0, 1, 4)] mask (ramp(0, 1, 4) < broadcast(0, 4)) = broadcast(1.0, 4)", "");
@@ -116,7 +124,8 @@ TEST(SimplifyStmt, NothingChangesKeepsTheHandle) {
   const ir::Stmt s = ir::parse_stmt(
       "parallel for i in 0..n { alloc T : f32[4] register\nfor j in 0..4 { T[j] = A[i] }\n"
       "if i < 7 { A[i] = T[2] * 3.0 } else { A[i] = exp(T[1]) }\n"
-      "for k in 0..8 { block b(v: spatial 8 = k) reads D[v +: 1] writes C[v +: 1] { C[v] = D[v] } } }",
+      "for k in 0..8 { block b(v: spatial 8 = k) reads D[v +: 1] writes C[v +: 1] { C[v] = D[v] } "
+      "} }",
       p.environment);
   EXPECT_EQ(simplify(s, p.context), s);
 }

@@ -28,8 +28,7 @@ TEST(SimplifyVector, DivisionsOfRamps) {
   EXPECT_EQ(k.simple("ramp(16*x + 4*y, 1, 4) / broadcast(16, 4)"), "broadcast(x, 4)");
   EXPECT_EQ(k.simple("ramp(16*x + 4*y, 1, 4) % broadcast(16, 4)"), "ramp(y * 4, 1, 4)");
   EXPECT_EQ(k.simple("ramp(8*x, 8, 4) / broadcast(8, 4)"), "ramp(x, 1, 4)");
-  EXPECT_EQ(k.simple("ramp(x, 1, 16) % broadcast(16, 16)"),
-            "ramp(x, 1, 16) % broadcast(16, 16)");
+  EXPECT_EQ(k.simple("ramp(x, 1, 16) % broadcast(16, 16)"), "ramp(x, 1, 16) % broadcast(16, 16)");
 }
 
 TEST(SimplifyVector, MasksThatHoldForEveryLane) {
@@ -71,8 +70,7 @@ Expr random_vector(RandomFacts& r, const ir::Buffer& memory, int depth) {
     case 5: return ir::min(part(), part());
     case 6: return ir::select(part() < part(), part(), part());
     case 7: return ir::load(memory, {part()});
-    default:
-      return ir::make<ir::Load>({}, memory, std::vector<Expr>{part()}, part() <= part());
+    default: return ir::make<ir::Load>({}, memory, std::vector<Expr>{part()}, part() <= part());
   }
 }
 

@@ -24,8 +24,9 @@ TEST(Speed, ExpressionSoup) {
   for (uint64_t seed = 0; seed < kRounds; ++seed) {
     RandomFacts r(seed);
     const ir::Expr e = r.index(7);
-    ir::walk(e, [&](const ir::Binary&) { ++nodes; }, [&](const ir::VarNode&) { ++nodes; },
-             [&](const ir::IntImm&) { ++nodes; }, [&](const ir::Select&) { ++nodes; });
+    ir::walk(
+        e, [&](const ir::Binary&) { ++nodes; }, [&](const ir::VarNode&) { ++nodes; },
+        [&](const ir::IntImm&) { ++nodes; }, [&](const ir::Select&) { ++nodes; });
     total += milliseconds_of([&] { r.context.simplify(e); });
   }
   const double per_200 = total / nodes * 200;

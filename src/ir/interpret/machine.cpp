@@ -134,8 +134,9 @@ void Machine::end_task(Task& t) {
              "move the channel operation out of control flow that differs between threads");
       f->ops_done = t.ops_done;
     }
-    std::vector<uint32_t>& counts = f->parent->executions;
-    for (size_t i = 0; i < counts.size(); ++i) counts[i] = std::max(counts[i], t.executions[i]);
+    f->executions.resize(t.executions.size());
+    for (size_t i = 0; i < t.executions.size(); ++i)
+      f->executions[i] = std::max(f->executions[i], t.executions[i]);
     if (++f->ended == f->count) join(*f->parent, *f);
   } else {
     return;  // the function itself

@@ -38,6 +38,7 @@ struct Fork {
   std::vector<Team*> teams;  // in which the children stand for their parent
   bool one_agent = false;    // the children are threads of their parent's agent
   int64_t ops_done = -1;     // channel operations of those that ended, as one agent
+  std::vector<uint32_t> executions;  // of shared allocations, by those that ended
 };
 
 enum class TaskState : uint8_t { Ready, Forked, AtBarrier, AtChannel, Ended };

@@ -215,6 +215,7 @@ void Machine::join(Task& parent, Fork& f) {
     parent.free_ids.insert(parent.free_ids.end(), f.ended_ids.begin(), f.ended_ids.end());
   }
   if (f.one_agent) parent.ops_done = f.ops_done;
+  parent.executions = std::move(f.executions);
   --concurrent_;
   parent.pc = f.resume;
   idle_forks_.push_back(&f);
