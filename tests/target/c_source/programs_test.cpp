@@ -255,7 +255,7 @@ instr dot4(x: in i8[4] global, y: in i8[4] global, z: inout i32[] global) {
   update { for i in 0..4 { z[] sum= i32(x[i]) * i32(y[i]) } }
 }
 instr add4(p: in u4[4] global, q: inout u4[4] global) {
-  compute { vectorized for i in 0..4 { q[i] = p[i] + q[3 - i] * 0:u4 + 1:u4 } }
+  compute { vectorized for i in 0..4 { q[i] = p[i] + q[i] * 0:u4 + 1:u4 } }
 }
 loops instructions(x: in i8[16], y: in i8[16], z: inout i32[3], p: in u4[9], q: inout u4[9]) stage final {
   call dot4.reset(x[0 +: 4], y[0 +: 4], z[1 +: 1])
@@ -277,7 +277,7 @@ loops large_temporaries(a: in f32[n], c: out f32[n]) where n in 1..10000 stage f
   for i in 0..n { t[i] = a[i] + 1.0 }
   parallel for b in 0..4 {
     alloc u: f64[8192]
-    alloc v: f64[min(n - b, 3)]
+    alloc v: f64[max(min(n - b, 3), 1)]
     u[b * 2000] = f64(b)
     v[0] = u[b * 2000] + 1.0:f64
     for i in b * n / 4 +: (b + 1) * n / 4 - b * n / 4 { c[i] = t[i] * f32(u[b * 2000]) + f32(v[0]) }

@@ -25,6 +25,8 @@ bool is_exact(const Expr& e) {
                       (c.fn >= MathFn::Floor && c.fn <= MathFn::Trunc) || c.fn == MathFn::Fmod ||
                       c.fn == MathFn::CopySign);
   });
+  // The bits of a NaN are not defined, so a float seen as an integer is not either.
+  walk(e, [&](const Reinterpret& r) { exact = exact && !r.value.type().is_float(); });
   return exact;
 }
 
