@@ -25,7 +25,8 @@ struct Floats {
   std::unique_ptr<float, decltype(&std::free)> data;
   size_t size;
   explicit Floats(int64_t n, int modulus = 0)
-      : data(static_cast<float*>(std::aligned_alloc(64, (static_cast<size_t>(n) * 4 + 63) / 64 * 64)),
+      : data(static_cast<float*>(
+                 std::aligned_alloc(64, (static_cast<size_t>(n) * 4 + 63) / 64 * 64)),
              std::free),
         size(static_cast<size_t>(n)) {
     for (size_t i = 0; i < size; ++i)
@@ -63,16 +64,24 @@ struct Bench {
   void report(const std::string& kind, const std::string& name, const std::string& tile,
               const bench::QuietResult& r, double work, double limit, bool right) {
     const double share = r.clean > 0 ? work / r.seconds / limit : 0;
-    std::printf("%-8s %-16s %-8s %9.1f G/s %7.1f %%  clean %3d/%-4d %s\n", kind.c_str(), name.c_str(),
-                tile.c_str(), r.clean > 0 ? work / r.seconds * 1e-9 : 0.0, 100 * share, r.clean,
-                r.slices, right ? "right" : "WRONG");
+    std::printf("%-8s %-16s %-8s %9.1f G/s %7.1f %%  clean %3d/%-4d %s\n", kind.c_str(),
+                name.c_str(), tile.c_str(), r.clean > 0 ? work / r.seconds * 1e-9 : 0.0,
+                100 * share, r.clean, r.slices, right ? "right" : "WRONG");
     std::fflush(stdout);
-    results.push_back({{"kind", kind}, {"name", name}, {"tile", tile}, {"seconds", r.seconds},
-                       {"work", work}, {"limit", limit}, {"share", share}, {"clean", r.clean},
-                       {"slices", r.slices}, {"right", right}});
+    results.push_back({{"kind", kind},
+                       {"name", name},
+                       {"tile", tile},
+                       {"seconds", r.seconds},
+                       {"work", work},
+                       {"limit", limit},
+                       {"share", share},
+                       {"clean", r.clean},
+                       {"slices", r.slices},
+                       {"right", right}});
   }
 
-  bench::QuietResult quiet(const target::llvm::JitKernel& kernel, std::span<void* const> buffers) const {
+  bench::QuietResult quiet(const target::llvm::JitKernel& kernel,
+                           std::span<void* const> buffers) const {
     return bench::measure_quiet([&] { kernel.call(buffers); }, [&] { canary(); }, 30, 4.0);
   }
 
@@ -92,7 +101,8 @@ struct Bench {
       for (int64_t t = 0; t < 300; ++t) {
         const int64_t y = (t * 7919) % m, x = (t * 104729) % n;
         float sum = 0;
-        for (int64_t i = 0; i < k; ++i) sum += a[y * k + i] * b[(x / cols * k + i) * cols + x % cols];
+        for (int64_t i = 0; i < k; ++i)
+          sum += a[y * k + i] * b[(x / cols * k + i) * cols + x % cols];
         right = right && sum == c[y * n + x];
       }
       const auto r = quiet(kernel, buffers);
@@ -105,8 +115,8 @@ struct Bench {
   void conv(const bench::ConvLayer& l) {
     const int64_t lanes = spec.lanes(32), block = bench::channel_block(l, spec);
     const int64_t out = l.out_size(), in = l.padded();
-    const Floats x(l.in_channels * in * in, 5), w(l.out_channels * l.in_channels * l.kernel * l.kernel, 7),
-        y(l.out_channels * out * out);
+    const Floats x(l.in_channels * in * in, 5),
+        w(l.out_channels * l.in_channels * l.kernel * l.kernel, 7), y(l.out_channels * out * out);
     for (const bench::ConvTile& tile : bench::conv_tiles(l, spec)) {
       const auto kernel = compile(bench::schedule_conv(l, tile, spec));
       void* buffers[] = {x.get(), w.get(), y.get()};
@@ -118,14 +128,20 @@ struct Bench {
         for (int64_t c = 0; c < l.in_channels; ++c)
           for (int64_t r = 0; r < l.kernel; ++r)
             for (int64_t s = 0; s < l.kernel; ++s)
-              sum += x[((c / block * in + py * l.stride + r) * in + px * l.stride + s) * block + c % block] *
-                     w[((((o / lanes * (l.in_channels / block) + c / block) * l.kernel + r) * l.kernel + s) *
-                            block + c % block) * lanes + o % lanes];
+              sum += x[((c / block * in + py * l.stride + r) * in + px * l.stride + s) * block +
+                       c % block] *
+                     w[((((o / lanes * (l.in_channels / block) + c / block) * l.kernel + r) *
+                             l.kernel +
+                         s) *
+                            block +
+                        c % block) *
+                           lanes +
+                       o % lanes];
         right = right && sum == y[((o / lanes * out + py) * out + px) * lanes + o % lanes];
       }
       const auto r = quiet(kernel, buffers);
-      report("conv", l.name, std::to_string(tile.width) + "x" + std::to_string(tile.blocks * lanes), r,
-             l.flops(), r.peak, right);
+      report("conv", l.name, std::to_string(tile.width) + "x" + std::to_string(tile.blocks * lanes),
+             r, l.flops(), r.peak, right);
     }
   }
 
@@ -163,12 +179,12 @@ int main(int argc, char** argv) {
   const auto wanted = [&](const char* kind) { return only.empty() || only == kind; };
   if (wanted("gemm"))
     for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{256, 256, 256},
-                                                                    {1024, 1024, 1024},
-                                                                    {3136, 64, 64},
-                                                                    {3136, 256, 64},
-                                                                    {784, 512, 128},
-                                                                    {196, 1024, 256},
-                                                                    {49, 2048, 512}})
+                                                                     {1024, 1024, 1024},
+                                                                     {3136, 64, 64},
+                                                                     {3136, 256, 64},
+                                                                     {784, 512, 128},
+                                                                     {196, 1024, 256},
+                                                                     {49, 2048, 512}})
       bench.gemm(m, n, k);
   if (wanted("conv"))
     for (const bench::ConvLayer& l : bench::resnet18_layers()) bench.conv(l);
@@ -179,8 +195,10 @@ int main(int argc, char** argv) {
   std::printf("compile, schedule to code: median %.1f ms over %zu kernels\n",
               1e3 * bench::quantile(bench.compile_times, 0.5), bench.compile_times.size());
   if (!json.empty())
-    std::ofstream(json) << nlohmann::json{{"cpu", bench.spec.cpu}, {"lanes", bench.spec.lanes(32)},
-                                          {"compile_median_s", bench::quantile(bench.compile_times, 0.5)},
+    std::ofstream(json) << nlohmann::json{{"cpu", bench.spec.cpu},
+                                          {"lanes", bench.spec.lanes(32)},
+                                          {"compile_median_s",
+                                           bench::quantile(bench.compile_times, 0.5)},
                                           {"kernels", bench.results}}
                                .dump(1)
                         << "\n";

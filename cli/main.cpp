@@ -33,7 +33,8 @@ int run(int argc, char** argv) {
 
   std::string file, target = "host", emit = "code", output;
   std::vector<std::string> skip, passes;
-  CLI::App* compile = app.add_subcommand("compile", "Compile a .tw text; print any point of the path");
+  CLI::App* compile =
+      app.add_subcommand("compile", "Compile a .tw text; print any point of the path");
   compile->add_option("MODEL", file, "a .tw file with te, loops and trace items")->required();
   compile->add_option("--target", target, "host, or a name that `targets` lists");
   compile->add_option("--emit", emit, "te, loops, scheduled, final, code (assembler) or c");
@@ -47,7 +48,8 @@ int run(int argc, char** argv) {
   opt->add_flag("--list", list, "name all passes");
   opt->add_option("-o", output, "write to this file instead of standard output");
 
-  CLI::App* targets = app.add_subcommand("targets", "What code can be made for, and what runs here");
+  CLI::App* targets =
+      app.add_subcommand("targets", "What code can be made for, and what runs here");
 
   try {
     app.parse(argc, argv);
@@ -79,8 +81,9 @@ int main(int argc, char** argv) {
     std::cerr << e.what();
     return 1;
   } catch (const std::exception& e) {
-    std::cerr << "internal error: " << e.what()
-              << "\nThis is a mistake in Tilewright. Please report it with the input that led here.\n";
+    std::cerr
+        << "internal error: " << e.what()
+        << "\nThis is a mistake in Tilewright. Please report it with the input that led here.\n";
     return 2;
   }
 }

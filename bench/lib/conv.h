@@ -30,9 +30,9 @@ struct ConvLayer {
 const std::vector<ConvLayer>& resnet18_layers();
 
 struct ConvTile {
-  int64_t width = 14;   // output pixels of the register tile
-  int64_t blocks = 2;   // vectors of output channels of the register tile
-  int64_t unroll = 4;   // of the input channels
+  int64_t width = 14;  // output pixels of the register tile
+  int64_t blocks = 2;  // vectors of output channels of the register tile
+  int64_t unroll = 4;  // of the input channels
 };
 /// The tiles worth trying for a layer: those that fit the registers, the balanced widths first.
 std::vector<ConvTile> conv_tiles(const ConvLayer& layer, const tilewright::ir::TargetSpec& spec);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = A · B with B in panels, scheduled by steps: the micro-kernel is made by the schedule, nothing of
-// it is written by hand.
+// C = A · B with B in panels, scheduled by steps: the micro-kernel is made by the schedule, nothing
+// of it is written by hand.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace bench {
 
 struct GemmTile {
-  int64_t rows = 14;     // of the register tile
-  int64_t vectors = 2;   // columns of the tile, in vectors
-  int64_t unroll = 4;    // of k
+  int64_t rows = 14;    // of the register tile
+  int64_t vectors = 2;  // columns of the tile, in vectors
+  int64_t unroll = 4;   // of k
 };
 
 /// A[m, k] row-major, B[n / cols, k, cols] in panels, C[m, n] row-major.

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure.h"
 
+#include <algorithm>
 #include <immintrin.h>
 #include <time.h>
-
-#include <algorithm>
 
 namespace bench {
 namespace {
 
 // Twelve accumulators by name: an array of them would go through memory.
 #define TW_ALL(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11)
-#define TW_FMA_LOOP(name, isa, vec, set1)                          \
-  __attribute__((target(isa))) void name(int64_t n) {              \
-    const vec a = set1(0.9999f), b = set1(1e-5f);                  \
-    TW_ALL(TW_DECLARE)                                             \
-    for (int64_t k = 0; k < n; ++k) {                              \
-      TW_ALL(TW_STEP)                                              \
-    }                                                              \
+#define TW_FMA_LOOP(name, isa, vec, set1)             \
+  __attribute__((target(isa))) void name(int64_t n) { \
+    const vec a = set1(0.9999f), b = set1(1e-5f);     \
+    TW_ALL(TW_DECLARE)                                \
+    for (int64_t k = 0; k < n; ++k) {                 \
+      TW_ALL(TW_STEP)                                 \
+    }                                                 \
   }
 
 #define TW_DECLARE(i) __m512 c##i = _mm512_set1_ps(0.1f * i);
-#define TW_STEP(i)                  \
+#define TW_STEP(i)                    \
   c##i = _mm512_fmadd_ps(c##i, a, b); \
   __asm__ volatile("" : "+v"(c##i));
 TW_FMA_LOOP(fma512, "avx512f", __m512, _mm512_set1_ps)
 #undef TW_DECLARE
 #undef TW_STEP
 #define TW_DECLARE(i) __m256 c##i = _mm256_set1_ps(0.1f * i);
-#define TW_STEP(i)                  \
+#define TW_STEP(i)                    \
   c##i = _mm256_fmadd_ps(c##i, a, b); \
   __asm__ volatile("" : "+v"(c##i));
 TW_FMA_LOOP(fma256, "avx2,fma", __m256, _mm256_set1_ps)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How times are taken on machines with a quiet and a disturbed state: a slice counts only between two
-// clean runs of a short canary (DESIGN.md §6).
+// How times are taken on machines with a quiet and a disturbed state: a slice counts only between
+// two clean runs of a short canary (DESIGN.md §6).
 #pragma once
 
 #include <cstdint>

@@ -35,11 +35,13 @@ typedef struct tw_host {
      caller. 0 <= worker < workers. */
   void (*parallel_for)(void* context, int64_t count, tw_task task, void* closure);
 
-  /* Memory for large temporaries that all workers share, aligned to 64 bytes; NULL when the kernel states that it needs none. */
+  /* Memory for large temporaries that all workers share, aligned to 64 bytes; NULL when the kernel
+   * states that it needs none. */
   void* workspace;
 
-  /* Memory for those that each worker has for itself: that of worker w starts at scratch + w * scratch_bytes. Both are
-     multiples of 64; scratch_bytes is at least what the kernel states. NULL and 0 when it needs none. */
+  /* Memory for those that each worker has for itself: that of worker w starts at scratch + w *
+     scratch_bytes. Both are multiples of 64; scratch_bytes is at least what the kernel states. NULL
+     and 0 when it needs none. */
   void* scratch;
   int64_t scratch_bytes;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole path of the data, in the order the data takes. Before there is a front end, a `.tw` text
-// is the model: its tensor programs and functions, and the traces that schedule them.
+// The whole path of the data, in the order the data takes. Before there is a front end, a `.tw`
+// text is the model: its tensor programs and functions, and the traces that schedule them.
 #include "driver/compile.h"
 
 #include "driver/kernel.h"
@@ -95,7 +95,8 @@ std::string run_passes(const TextFile& file, const std::vector<std::string>& pas
     list.push_back(*pass);
   }
   ir::Unit out = file.unit;
-  for (const te::Program& program : file.programs) out.functions.push_back(lower::to_blocks(program));
+  for (const te::Program& program : file.programs)
+    out.functions.push_back(lower::to_blocks(program));
   for (ir::LoopFunc& func : out.functions) {
     lower::PassContext context;
     ir::verify(func);

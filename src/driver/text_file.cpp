@@ -12,14 +12,13 @@ namespace tilewright::driver {
 
 TextFile read_text(std::shared_ptr<const Source> source) {
   TextFile file;
-  file.unit = ir::parse(
-      std::move(source),
-      {{"te", [&](ir::Cursor& in, const ir::Items& items) {
-          file.programs.push_back(te::read_program(in, items));
-        }},
-       {"trace", [&](ir::Cursor& in, const ir::Items&) {
-          file.traces.push_back(schedule::parse_trace(in));
-        }}});
+  file.unit = ir::parse(std::move(source), {{"te",
+                                             [&](ir::Cursor& in, const ir::Items& items) {
+                                               file.programs.push_back(te::read_program(in, items));
+                                             }},
+                                            {"trace", [&](ir::Cursor& in, const ir::Items&) {
+                                               file.traces.push_back(schedule::parse_trace(in));
+                                             }}});
   return file;
 }
 
@@ -40,7 +39,8 @@ TextFile read_text_file(const std::filesystem::path& path) {
   std::ostringstream text;
   text << in.rdbuf();
   if (!in) refuse("reading it failed");
-  return read_text(std::make_shared<Source>(Source{path.filename().string(), std::move(text).str()}));
+  return read_text(
+      std::make_shared<Source>(Source{path.filename().string(), std::move(text).str()}));
 }
 
 }  // namespace tilewright::driver

@@ -13,8 +13,8 @@
 
 namespace tilewright::driver {
 
-/// What a `.tw` file holds: tensor programs, functions of the loop IR, and traces. A trace schedules
-/// the program or function of its name.
+/// What a `.tw` file holds: tensor programs, functions of the loop IR, and traces. A trace
+/// schedules the program or function of its name.
 struct TextFile {
   std::vector<te::Program> programs;
   ir::Unit unit;

@@ -29,8 +29,8 @@ std::string_view name(PhysKind kind) {
 Buffer make_buffer(std::string name, Elem elem, std::vector<Expr> shape, Scope scope, Layout layout,
                    int64_t alignment, Span span) {
   for (const Expr& extent : shape)
-    check_that(extent.type() == kIndex, str("an extent of `", name, "` is ", print(extent.type()),
-                                            ", not i64"));
+    check_that(extent.type() == kIndex,
+               str("an extent of `", name, "` is ", print(extent.type()), ", not i64"));
   check_that(!layout || layout->indices.size() == shape.size(),
              str("the layout of `", name, "` has another rank than its shape"));
   auto node = std::make_shared<BufferNode>();
@@ -46,9 +46,9 @@ Buffer make_buffer(std::string name, Elem elem, std::vector<Expr> shape, Scope s
 
 int check_access(const Buffer& buffer, const std::vector<Expr>& indices, const Expr& mask,
                  const Expr& rank) {
-  check_that(indices.size() == buffer->shape.size(),
-             str("`", buffer->name, "` has ", buffer->rank(), " dimensions, the access ",
-                 indices.size()));
+  check_that(
+      indices.size() == buffer->shape.size(),
+      str("`", buffer->name, "` has ", buffer->rank(), " dimensions, the access ", indices.size()));
   int lanes = mask ? mask.type().lanes : 1;
   for (const Expr& index : indices) lanes = std::max(lanes, index.type().lanes);
   for (const Expr& index : indices) {

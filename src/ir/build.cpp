@@ -17,8 +17,10 @@ Expr identity(BinaryOp op, const Expr& a, const Expr& b) {
       return ca == 1 ? b : cb == 1 ? a : Expr();
     case BinaryOp::Div: return cb == 1 ? a : Expr();
     case BinaryOp::Mod: return cb == 1 ? int_imm(a.type().elem, 0) : Expr();
-    case BinaryOp::And: return ca == 1 ? b : cb == 1 ? a : ca == 0 || cb == 0 ? bool_imm(false) : Expr();
-    case BinaryOp::Or: return ca == 0 ? b : cb == 0 ? a : ca == 1 || cb == 1 ? bool_imm(true) : Expr();
+    case BinaryOp::And:
+      return ca == 1 ? b : cb == 1 ? a : ca == 0 || cb == 0 ? bool_imm(false) : Expr();
+    case BinaryOp::Or:
+      return ca == 0 ? b : cb == 0 ? a : ca == 1 || cb == 1 ? bool_imm(true) : Expr();
     default: return {};
   }
 }

@@ -13,10 +13,10 @@ void check_lanes(int64_t lanes) {
 }
 
 Type check_choice(const Expr& cond, const Expr& yes, const Expr& no, const char* what) {
-  check_that(cond.type().is_bool(), str("the condition of `", what, "` is ", print(cond.type()),
-                                        ", not bool"));
-  check_that(yes.type() == no.type(), str("`", what, "` chooses between ", print(yes.type()),
-                                          " and ", print(no.type())));
+  check_that(cond.type().is_bool(),
+             str("the condition of `", what, "` is ", print(cond.type()), ", not bool"));
+  check_that(yes.type() == no.type(),
+             str("`", what, "` chooses between ", print(yes.type()), " and ", print(no.type())));
   check_that(cond.type().lanes == 1 || cond.type().lanes == yes.type().lanes,
              str("the condition of `", what, "` has ", cond.type().lanes, " lanes, its values ",
                  yes.type().lanes));
@@ -30,9 +30,7 @@ Expr::Expr(int64_t index) : Expr(make<IntImm>({}, kIndex, index)) {}
 Var::Var(std::string name, Type type, Span span)
     : Expr(make<VarNode>(span, type, std::move(name))) {}
 
-Var Var::of(const VarNode& node) {
-  return Var(node.shared_from_this());
-}
+Var Var::of(const VarNode& node) { return Var(node.shared_from_this()); }
 
 const std::string& Var::name() const { return as<VarNode>()->name; }
 
@@ -71,8 +69,8 @@ Type Unary::check() const {
 Type Binary::check() const {
   const Type t = a.type();
   const std::string_view sign = info(op).text;
-  check_that(t == b.type(), str("`", sign, "` has operands of types ", print(t), " and ",
-                                print(b.type())));
+  check_that(t == b.type(),
+             str("`", sign, "` has operands of types ", print(t), " and ", print(b.type())));
   switch (op) {
     case BinaryOp::And:
     case BinaryOp::Or:
@@ -100,9 +98,9 @@ Type Call::check() const {
   check_that(static_cast<int>(args.size()) == f.args,
              str("`", f.name, "` takes ", f.args, " arguments, not ", args.size()));
   const Type t = args[0].type();
-  check_that(f.on_floats ? t.is_float() : t.is_int(),
-             str("`", f.name, "` works on ", f.on_floats ? "floats" : "integers", ", not ",
-                 print(t)));
+  check_that(
+      f.on_floats ? t.is_float() : t.is_int(),
+      str("`", f.name, "` works on ", f.on_floats ? "floats" : "integers", ", not ", print(t)));
   for (const Expr& arg : args)
     check_that(arg.type() == t, str("the arguments of `", f.name, "` have types ", print(t),
                                     " and ", print(arg.type())));
@@ -125,9 +123,7 @@ Type Guard::check() const {
   return check_choice(cond, yes, no, "guard");
 }
 
-Type Load::check() const {
-  return {buffer->elem, check_access(buffer, indices, mask, rank)};
-}
+Type Load::check() const { return {buffer->elem, check_access(buffer, indices, mask, rank)}; }
 
 Type Ramp::check() const {
   check_lanes(lanes);

@@ -14,9 +14,11 @@
 
 namespace tilewright::ir {
 
-#define TW_EXPR_KINDS(X)                                                                         \
-  X(IntImm) X(FloatImm) X(VarNode) X(Unary) X(Binary) X(Call) X(Cast) X(Reinterpret) X(Select)  \
-  X(Guard) X(Load) X(Ramp) X(Broadcast) X(VectorReduce)
+#define TW_EXPR_KINDS(X)                                                                          \
+  X(IntImm)                                                                                       \
+  X(FloatImm)                                                                                     \
+  X(VarNode) X(Unary) X(Binary) X(Call) X(Cast) X(Reinterpret) X(Select) X(Guard) X(Load) X(Ramp) \
+      X(Broadcast) X(VectorReduce)
 
 enum class ExprKind : uint8_t {
 #define X(name) name,
@@ -43,7 +45,7 @@ struct ExprOf : ExprNode {
 class Expr : public Handle<ExprNode> {
  public:
   using Handle::Handle;
-  Expr(int64_t index);               // an i64 constant, so that `i + 1` reads as written
+  Expr(int64_t index);  // an i64 constant, so that `i + 1` reads as written
   Expr(int index) : Expr(static_cast<int64_t>(index)) {}
   static Expr of(const ExprNode& node) { return Expr(node.shared_from_this()); }
   Type type() const { return get()->type; }
@@ -242,6 +244,8 @@ struct std::less<tilewright::ir::Expr> {
 template <>
 struct std::less<tilewright::ir::Var> : std::less<tilewright::ir::Expr> {};
 template <>
-struct std::hash<tilewright::ir::Expr> : std::hash<tilewright::ir::Handle<tilewright::ir::ExprNode>> {};
+struct std::hash<tilewright::ir::Expr>
+    : std::hash<tilewright::ir::Handle<tilewright::ir::ExprNode>> {};
 template <>
-struct std::hash<tilewright::ir::Var> : std::hash<tilewright::ir::Handle<tilewright::ir::ExprNode>> {};
+struct std::hash<tilewright::ir::Var>
+    : std::hash<tilewright::ir::Handle<tilewright::ir::ExprNode>> {};

@@ -55,9 +55,9 @@ struct LoopFunc {
 struct InstructionNode {
   std::string name;
   std::vector<Param> operands;
-  Stmt compute;  // overwrites the result
-  Stmt reset;    // sets the result to the identity; may be null
-  Stmt update;   // adds to the result; may be null
+  Stmt compute;      // overwrites the result
+  Stmt reset;        // sets the result to the identity; may be null
+  Stmt update;       // adds to the result; may be null
   std::string emit;  // name in the back ends' tables of intrinsics; empty: lowered as its meaning
   Span span;
 

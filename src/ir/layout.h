@@ -30,9 +30,9 @@ struct LayoutNode {
   int64_t replicas = 1;  // R; a store writes all copies, a load reads any
   std::vector<PhysDim> dims;
   Padding padding = Padding::Undefined;
-  static constexpr auto fields = members(&LayoutNode::indices, &LayoutNode::replica,
-                                         &LayoutNode::replicas, &LayoutNode::dims,
-                                         &LayoutNode::padding);
+  static constexpr auto fields =
+      members(&LayoutNode::indices, &LayoutNode::replica, &LayoutNode::replicas, &LayoutNode::dims,
+              &LayoutNode::padding);
 };
 using Layout = Handle<LayoutNode>;
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 
-#include "ir/type.h"
 #include "support/str.h"
 
 namespace tilewright::ir {
@@ -64,8 +63,7 @@ bool is_name(std::string_view text) {
 }
 
 bool is_reserved(std::string_view word) {
-  return std::find(std::begin(kReserved), std::end(kReserved), word) != std::end(kReserved) ||
-         type_from_name(word).has_value();
+  return std::find(std::begin(kReserved), std::end(kReserved), word) != std::end(kReserved);
 }
 
 std::string quoted(std::string_view text) {

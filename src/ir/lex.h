@@ -90,7 +90,7 @@ constexpr size_t kMaxName = 1000;
 
 /// Is it a NAME of the grammar, whatever it means?
 bool is_name(std::string_view text);
-/// Words that start a statement, an item of this layer or a literal, and the names of types.
+/// Words that start a statement or a literal.
 bool is_reserved(std::string_view word);
 /// The token for a message: `` `x` ``, `the end of the text`.
 std::string describe(const Token& token);

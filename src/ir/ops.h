@@ -9,13 +9,24 @@ namespace tilewright::ir {
 
 /// Operators with two operands of one type. ir/README.md §3 states each meaning exactly.
 enum class BinaryOp : uint8_t {
-  Add, Sub, Mul,
+  Add,
+  Sub,
+  Mul,
   Div,  // integers: floor division; floats: IEEE division
   Mod,  // integers only: floor modulo, sign of the divisor
-  Min, Max,
-  BitAnd, BitOr, BitXor, Shl, Shr,  // integers
-  And, Or,                          // bool; both sides are evaluated
-  Eq, Ne, Lt, Le,                   // give bool; `a > b` is `b < a`
+  Min,
+  Max,
+  BitAnd,
+  BitOr,
+  BitXor,
+  Shl,
+  Shr,  // integers
+  And,
+  Or,  // bool; both sides are evaluated
+  Eq,
+  Ne,
+  Lt,
+  Le,  // give bool; `a > b` is `b < a`
 };
 constexpr int kBinaryOpCount = static_cast<int>(BinaryOp::Le) + 1;
 
@@ -24,13 +35,40 @@ constexpr int kUnaryOpCount = static_cast<int>(UnaryOp::Abs) + 1;
 
 /// Functions called by name.
 enum class MathFn : uint8_t {
-  Exp, Exp2, Expm1, Log, Log2, Log1p, Sqrt, Rsqrt,
-  Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf,
-  Floor, Ceil, Round, Trunc,  // Round: half to even
-  IsNan, IsInf,               // give bool
-  Popcount, Clz,              // integers
-  Pow, Atan2, Fmod, CopySign,  // Fmod: sign of the dividend, as in C
-  Fma,                        // a * b + c, rounded once
+  Exp,
+  Exp2,
+  Expm1,
+  Log,
+  Log2,
+  Log1p,
+  Sqrt,
+  Rsqrt,
+  Sin,
+  Cos,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Tanh,
+  Asinh,
+  Acosh,
+  Atanh,
+  Erf,
+  Floor,
+  Ceil,
+  Round,
+  Trunc,  // Round: half to even
+  IsNan,
+  IsInf,  // give bool
+  Popcount,
+  Clz,  // integers
+  Pow,
+  Atan2,
+  Fmod,
+  CopySign,  // Fmod: sign of the dividend, as in C
+  Fma,       // a * b + c, rounded once
 };
 constexpr int kMathFnCount = static_cast<int>(MathFn::Fma) + 1;
 

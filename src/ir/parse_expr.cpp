@@ -14,9 +14,8 @@
 namespace tilewright::ir {
 namespace {
 
-// Parsing, walking and freeing recurse. These limits keep them within a thread's stack, also under
-// the sanitizers.
-constexpr int kMaxNesting = 200;
+// Parsing, walking and freeing recurse. This keeps them within a thread's stack, also under the
+// sanitizers. It limits parentheses too, so that what was read can be printed and read again.
 constexpr int kMaxDepth = 500;
 
 struct Operator {
@@ -74,16 +73,8 @@ void ExprParser::limit(const Token& at, int depth) {
                  "name parts of it with `let`");
 }
 
-void ExprParser::enter(const Token& at) {
-  if (nesting_ >= kMaxNesting)
-    cursor_.fail("ir.parse.depth", at,
-                 str("this expression is nested more than ", kMaxNesting, " levels deep"),
-                 "name parts of it with `let`");
-  ++nesting_;
-}
-
 ExprParser::Deep ExprParser::deep() {
-  enter(cursor_.peek());
+  limit(cursor_.peek(), ++nesting_);
   Deep e = binary(1);
   --nesting_;
   return e;
@@ -103,16 +94,17 @@ ExprParser::Deep ExprParser::binary(int precedence) {
 }
 
 ExprParser::Deep ExprParser::unary() {
-  const std::optional<UnaryOp> op = prefix_at(cursor_.peek());
-  if (!op) return atom();
-  const Token at = cursor_.next();
+  std::vector<std::pair<Token, UnaryOp>> prefixes;
+  while (const std::optional<UnaryOp> op = prefix_at(cursor_.peek()))
+    prefixes.emplace_back(cursor_.next(), *op);
   const bool literal = cursor_.at(TokenKind::Int) || cursor_.at(TokenKind::Float) ||
                        cursor_.at("inf") || cursor_.at("nan");
-  if (op == UnaryOp::Neg && literal) return number(true);
-  enter(at);
-  const Deep a = unary();
-  --nesting_;
-  return node<Unary>(at, a.depth, *op, a.expr);
+  const bool negative = literal && !prefixes.empty() && prefixes.back().second == UnaryOp::Neg;
+  if (negative) prefixes.pop_back();
+  Deep e = negative ? number(true) : atom();
+  for (; !prefixes.empty(); prefixes.pop_back())
+    e = node<Unary>(prefixes.back().first, e.depth, prefixes.back().second, e.expr);
+  return e;
 }
 
 ExprParser::Deep ExprParser::atom() {

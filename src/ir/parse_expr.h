@@ -85,7 +85,6 @@ class ExprParser {
   DeepList arguments(const Token& name, size_t count);
   int32_t lanes();
   Range bounds_from(const Token& at, const Expr& min);
-  void enter(const Token& at);
 
   template <class T, class... Fields>
   Deep node(const Token& at, int depth, Fields&&... fields) {

@@ -29,8 +29,9 @@ void for_each_child(const Stmt& s, FunctionRef<void(const Expr&)> expr,
 
 /// Applies the lambdas to every node of their type, outside in:
 ///   rewrite(body, [](const For& loop, auto& self) -> Stmt { … self.children(loop) … });
-/// A lambda takes (const T&, auto& self) with T an expression or statement node, or (const Buffer&),
-/// and states its return type. `self(x)` rewrites a part, `self.children(node)` the parts of a node.
+/// A lambda takes (const T&, auto& self) with T an expression or statement node, or (const
+/// Buffer&), and states its return type. `self(x)` rewrites a part, `self.children(node)` the parts
+/// of a node.
 template <class... Fs>
 class Rewriter : Fs... {
  public:

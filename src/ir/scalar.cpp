@@ -28,7 +28,8 @@ Format format_of(Elem e) {
     f.bias += 1;
   }
   // e4m3 keeps the top exponent for numbers, all but the mantissa of ones, which is NaN.
-  const int top = f.fnuz || e == Elem::F8E4M3 ? (1 << f.exponent_bits) - 1 : (1 << f.exponent_bits) - 2;
+  const int top =
+      f.fnuz || e == Elem::F8E4M3 ? (1 << f.exponent_bits) - 1 : (1 << f.exponent_bits) - 2;
   const double mantissa = e == Elem::F8E4M3 ? 1.75 : 2.0 - std::ldexp(1.0, -f.mantissa_bits);
   f.max_finite = std::ldexp(mantissa, top - f.bias);
   return f;
@@ -109,8 +110,7 @@ int64_t wrap_int(Elem elem, int64_t v) {
   if (elem == Elem::Bool) return v != 0;
   const int unused = 64 - bits(elem);
   const uint64_t up = static_cast<uint64_t>(v) << unused;
-  return is_signed(elem) ? static_cast<int64_t>(up) >> unused
-                         : static_cast<int64_t>(up >> unused);
+  return is_signed(elem) ? static_cast<int64_t>(up) >> unused : static_cast<int64_t>(up >> unused);
 }
 
 double round_to(Elem elem, double v) {

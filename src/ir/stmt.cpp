@@ -197,16 +197,16 @@ void Barrier::check() const {
 void Atomic::check() const {
   check_that(check_access(buffer, indices, nullptr, nullptr) == 1, "an atomic is not a vector");
   const Type t{buffer->elem, 1};
-  check_that(value.type() == t, str("atomic on `", buffer->name, "` takes ", print(t), ", not ",
-                                    print(value.type())));
+  check_that(value.type() == t,
+             str("atomic on `", buffer->name, "` takes ", print(t), ", not ", print(value.type())));
   check_that((op == AtomicOp::CompareExchange) == static_cast<bool>(expected),
              "compare_exchange alone states an expected value");
   check_that(!expected || expected.type() == t, "the expected value has another type");
   if (old)
-    check_that(old->rank() == 0 && old->elem == buffer->elem &&
-                   old->scope.kind == ScopeKind::Register,
-               str("`", old->name, "` cannot take the old value: it must be a ", print(t),
-                   " scalar in `register`"));
+    check_that(
+        old->rank() == 0 && old->elem == buffer->elem && old->scope.kind == ScopeKind::Register,
+        str("`", old->name, "` cannot take the old value: it must be a ", print(t),
+            " scalar in `register`"));
 }
 
 void Prefetch::check() const {

@@ -11,9 +11,11 @@
 
 namespace tilewright::ir {
 
-#define TW_STMT_KINDS(X)                                                                     \
-  X(Store) X(Update) X(Seq) X(Let) X(Alloc) X(For) X(While) X(If) X(Block) X(InstrCall)     \
-  X(Agents) X(ChannelScope) X(ChannelOp) X(Async) X(Barrier) X(Atomic) X(Prefetch)
+#define TW_STMT_KINDS(X)                                                                       \
+  X(Store)                                                                                     \
+  X(Update)                                                                                    \
+  X(Seq) X(Let) X(Alloc) X(For) X(While) X(If) X(Block) X(InstrCall) X(Agents) X(ChannelScope) \
+      X(ChannelOp) X(Async) X(Barrier) X(Atomic) X(Prefetch)
 
 enum class StmtKind : uint8_t {
 #define X(name) name,
@@ -102,7 +104,15 @@ struct Alloc : StmtOf<StmtKind::Alloc> {
 enum class ForKind : uint8_t { Serial, Parallel, Vectorized, Unrolled, Bound, VThread };
 /// The hardware index that a Bound loop runs on.
 enum class ThreadAxis : uint8_t {
-  BlockX, BlockY, BlockZ, ClusterX, ClusterY, ClusterZ, ThreadX, ThreadY, ThreadZ,
+  BlockX,
+  BlockY,
+  BlockZ,
+  ClusterX,
+  ClusterY,
+  ClusterZ,
+  ThreadX,
+  ThreadY,
+  ThreadZ,
 };
 std::string_view name(ForKind kind);
 std::string_view name(ThreadAxis axis);
@@ -160,9 +170,9 @@ struct Block : StmtOf<StmtKind::Block> {
   Stmt init;  // may be null
   Stmt body;
   bool opaque = false;  // steps see its regions only, never its body
-  static constexpr auto fields = members(&Block::name, &Block::iters, &Block::predicate,
-                                         &Block::reads, &Block::writes, &Block::init, &Block::body,
-                                         &Block::opaque);
+  static constexpr auto fields =
+      members(&Block::name, &Block::iters, &Block::predicate, &Block::reads, &Block::writes,
+              &Block::init, &Block::body, &Block::opaque);
   void check() const;
 };
 
@@ -257,8 +267,7 @@ struct Barrier : StmtOf<StmtKind::Barrier> {
   BarrierReach reach = BarrierReach::Block;
   std::string name;          // Named only
   int64_t participants = 0;  // Named only: threads that take part
-  static constexpr auto fields =
-      members(&Barrier::reach, &Barrier::name, &Barrier::participants);
+  static constexpr auto fields = members(&Barrier::reach, &Barrier::name, &Barrier::participants);
   void check() const;
 };
 
@@ -276,9 +285,9 @@ struct Atomic : StmtOf<StmtKind::Atomic> {
   Expr value;
   Expr expected;  // CompareExchange only
   Buffer old;     // rank 0, scope register; may be null
-  static constexpr auto fields = members(&Atomic::op, &Atomic::order, &Atomic::buffer,
-                                         &Atomic::indices, &Atomic::value, &Atomic::expected,
-                                         &Atomic::old);
+  static constexpr auto fields =
+      members(&Atomic::op, &Atomic::order, &Atomic::buffer, &Atomic::indices, &Atomic::value,
+              &Atomic::expected, &Atomic::old);
   void check() const;
 };
 

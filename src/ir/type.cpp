@@ -12,27 +12,13 @@ namespace {
 using enum ElemClass;
 
 constexpr ElemInfo kElems[kElemCount] = {
-    {"bool", Bool, 8, 0, 0},
-    {"i2", Signed, 2, 0, 0},
-    {"i4", Signed, 4, 0, 0},
-    {"i8", Signed, 8, 0, 0},
-    {"i16", Signed, 16, 0, 0},
-    {"i32", Signed, 32, 0, 0},
-    {"i64", Signed, 64, 0, 0},
-    {"u2", Unsigned, 2, 0, 0},
-    {"u4", Unsigned, 4, 0, 0},
-    {"u8", Unsigned, 8, 0, 0},
-    {"u16", Unsigned, 16, 0, 0},
-    {"u32", Unsigned, 32, 0, 0},
-    {"u64", Unsigned, 64, 0, 0},
-    {"f8e4m3", Float, 8, 4, 3},
-    {"f8e4m3fnuz", Float, 8, 4, 3},
-    {"f8e5m2", Float, 8, 5, 2},
-    {"f8e5m2fnuz", Float, 8, 5, 2},
-    {"f16", Float, 16, 5, 10},
-    {"bf16", Float, 16, 8, 7},
-    {"f32", Float, 32, 8, 23},
-    {"f64", Float, 64, 11, 52},
+    {"bool", Bool, 8, 0, 0},     {"i2", Signed, 2, 0, 0},        {"i4", Signed, 4, 0, 0},
+    {"i8", Signed, 8, 0, 0},     {"i16", Signed, 16, 0, 0},      {"i32", Signed, 32, 0, 0},
+    {"i64", Signed, 64, 0, 0},   {"u2", Unsigned, 2, 0, 0},      {"u4", Unsigned, 4, 0, 0},
+    {"u8", Unsigned, 8, 0, 0},   {"u16", Unsigned, 16, 0, 0},    {"u32", Unsigned, 32, 0, 0},
+    {"u64", Unsigned, 64, 0, 0}, {"f8e4m3", Float, 8, 4, 3},     {"f8e4m3fnuz", Float, 8, 4, 3},
+    {"f8e5m2", Float, 8, 5, 2},  {"f8e5m2fnuz", Float, 8, 5, 2}, {"f16", Float, 16, 5, 10},
+    {"bf16", Float, 16, 8, 7},   {"f32", Float, 32, 8, 23},      {"f64", Float, 64, 11, 52},
 };
 
 }  // namespace

@@ -11,10 +11,26 @@ namespace tilewright::ir {
 /// Every element type of the loop IR. `kElems` in type.cpp holds one row for each.
 enum class Elem : uint8_t {
   Bool,
-  I2, I4, I8, I16, I32, I64,
-  U2, U4, U8, U16, U32, U64,
-  F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ,
-  F16, BF16, F32, F64,
+  I2,
+  I4,
+  I8,
+  I16,
+  I32,
+  I64,
+  U2,
+  U4,
+  U8,
+  U16,
+  U32,
+  U64,
+  F8E4M3,
+  F8E4M3FNUZ,
+  F8E5M2,
+  F8E5M2FNUZ,
+  F16,
+  BF16,
+  F32,
+  F64,
 };
 constexpr int kElemCount = static_cast<int>(Elem::F64) + 1;
 

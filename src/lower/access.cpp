@@ -65,9 +65,7 @@ class Collector {
   }
   void inside(const Agents& agents) {
     for (const Agent& a : agents.agents) {
-      const auto body = [&] {
-        within({a.thread, 0, a.threads, {}}, [&] { stmt(a.body); });
-      };
+      const auto body = [&] { within({a.thread, 0, a.threads, {}}, [&] { stmt(a.body); }); };
       if (a.index)
         within({a.index, 0, a.count, {}}, body);
       else

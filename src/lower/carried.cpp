@@ -90,8 +90,7 @@ class Pair {
       const Range written = exact_range(write_.box[d], write_vars, used);
       if (!written.min) return false;
       const Expr first = at_read.eliminate(read_.box[d].min, read_vars).lo;
-      const Expr last =
-          at_read.eliminate(read_.box[d].min + read_.box[d].extent - 1, read_vars).hi;
+      const Expr last = at_read.eliminate(read_.box[d].min + read_.box[d].extent - 1, read_vars).hi;
       if (!first || !last) return false;
       if (!here_.can_prove(written.min <= first) ||
           !here_.can_prove(last < written.min + written.extent))
@@ -131,8 +130,8 @@ class Pair {
     return true;
   }
 
-  /// The places written when the loops of the write run in full, if they leave no gap: their strides
-  /// are like the digits of a number.  t[io*4 + ii], io in 0..n, ii in 0..4  ->  0 +: 4*n
+  /// The places written when the loops of the write run in full, if they leave no gap: their
+  /// strides are like the digits of a number.  t[io*4 + ii], io in 0..n, ii in 0..4  ->  0 +: 4*n
   Range exact_range(const Range& at, const std::vector<Var>& vars, std::vector<Var>& used) const {
     if (!at.min || !is_const(at.extent, 1)) return {};
     const auto form = arith::affine_of(at.min);
@@ -176,9 +175,8 @@ bool carries_nothing(const For& loop, const Buffer& buffer, const arith::Context
   for (size_t r = 0; r < all.size(); ++r) {
     if (!all[r].reads) continue;
     // Either no earlier iteration writes what is read here …
-    const bool untouched = std::ranges::all_of(all, [&](const Access& w) {
-      return !w.writes || across.disjoint_later(w, all[r]);
-    });
+    const bool untouched = std::ranges::all_of(
+        all, [&](const Access& w) { return !w.writes || across.disjoint_later(w, all[r]); });
     if (untouched) continue;
     // … or this one writes it first.
     const bool covered = std::any_of(all.begin(), all.begin() + r, [&](const Access& w) {

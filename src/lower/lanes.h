@@ -19,12 +19,12 @@ ir::Expr lane_numbers(int lanes);
 /// What becomes a vector when one loop does.
 struct Widening {
   int lanes = 1;
-  ir::VarMap vectors;        // variables, and their values of `lanes` lanes
-  ir::BufferMap per_lane;    // buffers, and their copies with one more dimension for the lane
+  ir::VarMap vectors;      // variables, and their values of `lanes` lanes
+  ir::BufferMap per_lane;  // buffers, and their copies with one more dimension for the lane
 };
 
-/// `e` for all lanes at once. What is the same in every lane stays scalar, and is broadcast where it
-/// meets a vector. Loads that become vectors read only the lanes of `mask` (null: all).
+/// `e` for all lanes at once. What is the same in every lane stays scalar, and is broadcast where
+/// it meets a vector. Loads that become vectors read only the lanes of `mask` (null: all).
 ///   widen(a[i] * b[k], {4, {i: ramp(0, 1, 4)}})  ->  a[ramp(0, 1, 4)] * broadcast(b[k], 4)
 /// A guard on a lane becomes masked loads under a select.
 ir::Expr widen(const ir::Expr& e, const Widening& w, const ir::Expr& mask = {});

@@ -24,7 +24,8 @@ constexpr Pass kUnroll{"unroll", unroll};
 constexpr Pass kLowerUpdates{"lower_updates", lower_updates};
 constexpr Pass kFlatten{"flatten", flatten};
 constexpr Pass kHoistInvariants{"hoist_invariants", hoist_invariants};
-constexpr Pass kEliminateCommonSubexpressions{"eliminate_common_subexpressions", eliminate_common_subexpressions};
+constexpr Pass kEliminateCommonSubexpressions{"eliminate_common_subexpressions",
+                                              eliminate_common_subexpressions};
 constexpr Pass kRemoveDead{"remove_dead", remove_dead};
 
 constexpr Pass kAll[] = {
@@ -45,22 +46,10 @@ constexpr Pass kAll[] = {
 };
 
 constexpr Pass kCpu[] = {
-    kLowerInstructions,
-    kLowerBlocks,
-    kSimplify,
-    kLowerVthread,
-    kCompactStorage,
-    kSimplify,
-    kPartition,
-    kSimplify,
-    kVectorize,
-    kUnroll,
-    kSimplify,
-    kLowerUpdates,
-    kFlatten,
-    kSimplify,
-    kHoistInvariants,
-    kEliminateCommonSubexpressions,
+    kLowerInstructions, kLowerBlocks, kSimplify,        kLowerVthread,
+    kCompactStorage,    kSimplify,    kPartition,       kSimplify,
+    kVectorize,         kUnroll,      kSimplify,        kLowerUpdates,
+    kFlatten,           kSimplify,    kHoistInvariants, kEliminateCommonSubexpressions,
     kRemoveDead,
 };
 

@@ -24,9 +24,9 @@ struct Pass {
 
 /// What lowering may produce for a machine.
 struct Limits {
-  int max_lanes = 64;               // of one vector; a power of two; longer loops become several
-  int64_t max_unrolled = 1 << 16;   // statements that unrolling may leave in a function
-  int64_t max_partitioned = 4096;   // statements that loop partitioning may leave in a function
+  int max_lanes = 64;              // of one vector; a power of two; longer loops become several
+  int64_t max_unrolled = 1 << 16;  // statements that unrolling may leave in a function
+  int64_t max_partitioned = 4096;  // statements that loop partitioning may leave in a function
   std::vector<std::string> instructions;  // by their `emit`: the target has them, they stay calls
 };
 
@@ -38,9 +38,10 @@ struct PassTime {
 /// The options of a run, and what it reports.
 struct PassContext {
   Limits limits;
-  std::vector<std::string> skip;                                // names of passes left out
-  std::function<void(const Pass&, const ir::LoopFunc&)> after;  // called after each pass; may be empty
-  std::vector<PassTime> times;                                  // one entry per pass that ran
+  std::vector<std::string> skip;  // names of passes left out
+  std::function<void(const Pass&, const ir::LoopFunc&)>
+      after;                    // called after each pass; may be empty
+  std::vector<PassTime> times;  // one entry per pass that ran
 };
 
 /// Runs the passes in order and verifies the program after each.

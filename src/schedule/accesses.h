@@ -13,11 +13,11 @@ namespace tilewright::schedule {
 struct Access {
   ir::Region region;
   bool write = false;
-  bool reduction = false;                // the target of a block that reduces: order is free
-  const ir::Block* block = nullptr;      // the outermost block around; null for plain statements
-  std::vector<const ir::For*> loops;     // between the root of the search and the access
-  ir::Expr condition;                    // under which it happens, free of loads; null: always
-  bool is_private = false;               // its buffer is allocated inside the root
+  bool reduction = false;             // the target of a block that reduces: order is free
+  const ir::Block* block = nullptr;   // the outermost block around; null for plain statements
+  std::vector<const ir::For*> loops;  // between the root of the search and the access
+  ir::Expr condition;                 // under which it happens, free of loads; null: always
+  bool is_private = false;            // its buffer is allocated inside the root
 };
 
 /// Every access below `root` (root itself included when it is a loop).

@@ -70,8 +70,7 @@ std::vector<Digit> digits_of(const IndexMap& map, std::string_view step) {
         refuse("a digit is too large");
       if (d.modulus == 0) next = 0;
     }
-    if (next != 0)
-      refuse(str("the highest digit of `", map.vars[v].name(), "` is missing"));
+    if (next != 0) refuse(str("the highest digit of `", map.vars[v].name(), "` is missing"));
   }
   return out;
 }

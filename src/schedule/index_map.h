@@ -10,8 +10,8 @@
 namespace tilewright::schedule {
 
 /// A change of index that cuts dimensions into digits: `(n, k) -> [n / 32, k, n % 32]`.
-/// Each result is `v`, `v / c`, `v % m` or `v / c % m`, and the digits of one variable fit together,
-/// so that the map is injective.
+/// Each result is `v`, `v / c`, `v % m` or `v / c % m`, and the digits of one variable fit
+/// together, so that the map is injective.
 struct IndexMap {
   std::vector<ir::Var> vars;
   std::vector<ir::Expr> results;

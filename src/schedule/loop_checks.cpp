@@ -39,8 +39,7 @@ std::vector<const ir::For*> perfect_chain(const Program& program,
     const auto* l = s.as<ir::For>();
     const bool named = l && std::find(loops.begin(), loops.end(), l) != loops.end();
     if (chain.empty() && !named) continue;
-    if (!l)
-      refuse(*inner, "something other than a loop stands between them");
+    if (!l) refuse(*inner, "something other than a loop stands between them");
     chain.push_back(l);
     remaining -= named;
   }
@@ -51,8 +50,8 @@ std::vector<const ir::For*> perfect_chain(const Program& program,
 void require_independent(const Program& program, const ir::For& loop, bool allow_reductions,
                          std::string_view step) {
   for (const Conflict& c : conflicts_across(loop, loop, program)) {
-    const bool reduction = c.first.reduction && c.second.reduction &&
-                           c.first.block == c.second.block;
+    const bool reduction =
+        c.first.reduction && c.second.reduction && c.first.block == c.second.block;
     if (reduction && allow_reductions) continue;
     throw Error({.code = "schedule.loop.dependence",
                  .message = str("cannot ", step, " `", loop.var.name(), "`"),
@@ -73,11 +72,12 @@ void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::Threa
     return k == ir::ForKind::Parallel || k == ir::ForKind::Bound || k == ir::ForKind::VThread;
   };
   const auto refuse = [&](const ir::For& outer, const ir::For& inner) {
-    throw Error({.code = "schedule.loop.place",
-                 .message = str("cannot ", step, " `", loop.var.name(), "`"),
-                 .notes = {str("`", inner.var.name(), "` would start threads inside of the lanes of `",
-                               outer.var.name(), "`")},
-                 .help = "vectorize loops inside of all parallel ones"});
+    throw Error(
+        {.code = "schedule.loop.place",
+         .message = str("cannot ", step, " `", loop.var.name(), "`"),
+         .notes = {str("`", inner.var.name(), "` would start threads inside of the lanes of `",
+                       outer.var.name(), "`")},
+         .help = "vectorize loops inside of all parallel ones"});
   };
   if (concurrent(kind))
     for (const ir::For* outer : program.loops_around(loop))

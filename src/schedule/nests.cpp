@@ -87,16 +87,17 @@ ResultIndex require_plain_result(const ir::Block& block, std::string_view step) 
   for (const ir::Region& w : block.writes) {
     bool same = w.ranges.size() == block.writes[0].ranges.size();
     for (size_t d = 0; same && d < w.ranges.size(); ++d)
-      same = w.ranges[d].min == block.writes[0].ranges[d].min && ir::is_const(w.ranges[d].extent, 1);
+      same =
+          w.ranges[d].min == block.writes[0].ranges[d].min && ir::is_const(w.ranges[d].extent, 1);
     if (!same) refuse("its results have different indices");
   }
   for (size_t i = 0; i < block.iters.size(); ++i) {
     const bool spatial = block.iters[i].kind == ir::IterKind::Spatial;
-    const bool indexes = std::count(out.iter_of_dim.begin(), out.iter_of_dim.end(),
-                                    static_cast<int>(i)) > 0;
+    const bool indexes =
+        std::count(out.iter_of_dim.begin(), out.iter_of_dim.end(), static_cast<int>(i)) > 0;
     if (spatial && !indexes && !ir::is_const(block.iters[i].extent, 1))
-      refuse(str("its spatial iterator `", block.iters[i].var.name(),
-                 "` does not index its result"));
+      refuse(
+          str("its spatial iterator `", block.iters[i].var.name(), "` does not index its result"));
   }
   return out;
 }
@@ -142,8 +143,8 @@ ir::Region touched(const Stmt& root, const ir::Buffer& buffer, bool writes,
       inner.push_back(l->var);
     }
     if (never) continue;
-    // Predicates are left out: a tile keeps its constant extents, and what is placed over the region
-    // gets a predicate of its own.
+    // Predicates are left out: a tile keeps its constant extents, and what is placed over the
+    // region gets a predicate of its own.
     const ir::Region wide = arith::widen(a.region, inner, inside);
     all = all.ranges.empty() && buffer->rank() > 0 ? wide : arith::unite(all, wide, at_root);
   }
@@ -337,25 +338,23 @@ Path innermost_around(const Stmt& body, const ir::Buffer& buffer) {
   const auto visit = [&](const auto& self, const Stmt& s) -> void {
     path.push_back(s);
     bool mentions = false;
-    ir::map_children(s, {[&](const Expr& e) {
-                           ir::walk(e, [&](const ir::Load& l) {
-                             mentions = mentions || l.buffer == buffer;
-                           });
-                           return e;
-                         },
-                         [](const Stmt& child) { return child; },
-                         [&](const ir::Buffer& b) {
-                           mentions = mentions || (b == buffer && !s.as<ir::Alloc>());
-                           return b;
-                         }});
+    ir::map_children(
+        s, {[&](const Expr& e) {
+              ir::walk(e, [&](const ir::Load& l) { mentions = mentions || l.buffer == buffer; });
+              return e;
+            },
+            [](const Stmt& child) { return child; },
+            [&](const ir::Buffer& b) {
+              mentions = mentions || (b == buffer && !s.as<ir::Alloc>());
+              return b;
+            }});
     if (mentions) {
       if (!any) common = path;
       const auto split = std::mismatch(common.begin(), common.end(), path.begin(), path.end());
       common.erase(split.first, common.end());
       any = true;
     }
-    ir::for_each_child(
-        s, [](const Expr&) {}, [&](const Stmt& child) { self(self, child); });
+    ir::for_each_child(s, [](const Expr&) {}, [&](const Stmt& child) { self(self, child); });
     path.pop_back();
   };
   visit(visit, body);
@@ -395,8 +394,8 @@ void sink_allocation(Program& program, const ir::Buffer& buffer, const ir::Var& 
   program.replace(*alloc, alloc->body);
   now = find_loop(program.func().body, loop);
   program.replace(*now, ir::with(*now, [&](ir::For& f) {
-                    f.body = ir::make_stmt<ir::Alloc>({}, buffer, f.body);
-                  }));
+    f.body = ir::make_stmt<ir::Alloc>({}, buffer, f.body);
+  }));
 }
 
 }  // namespace tilewright::schedule

@@ -51,20 +51,21 @@ ir::Region touched(const ir::Stmt& root, const ir::Buffer& buffer, bool writes,
 std::vector<ir::Range> iterated(const Program& program, const ir::Block& block,
                                 const ir::Stmt& root);
 
-/// Why the block's instances below `root` do not fill, exactly and once, the box of spatial iterators
-/// that `iterated` or `touched` gives; empty when they do. Regions are boxes that may be too large:
-/// whoever reads all of one must know that all of it was written.
+/// Why the block's instances below `root` do not fill, exactly and once, the box of spatial
+/// iterators that `iterated` or `touched` gives; empty when they do. Regions are boxes that may be
+/// too large: whoever reads all of one must know that all of it was written.
 std::string why_not_exact(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
-/// Why the block does not run its whole reduction, each term once, below `root`; empty when it does.
+/// Why the block does not run its whole reduction, each term once, below `root`; empty when it
+/// does.
 std::string why_not_whole(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
 /// Does the reduction of the block start below `root`: are its reduction iterators 0 in the first
 /// iteration of these loops? A part that partition cut off does not start it.
 bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
-/// Is every element of `region` written before `place` runs: a parameter, or the exact result of one
-/// block that stands before?
+/// Is every element of `region` written before `place` runs: a parameter, or the exact result of
+/// one block that stands before?
 bool is_written_before(const Program& program, const ir::Region& region, const ir::Stmt& place,
                        const arith::Context& context);
 
@@ -72,8 +73,8 @@ bool is_written_before(const Program& program, const ir::Region& region, const i
 /// inside.
 void sink_allocation(Program& program, const ir::Buffer& buffer, const ir::Var& loop);
 
-/// After statements have moved: an allocation that no longer encloses all uses of its buffer moves out
-/// to the innermost statement that does.
+/// After statements have moved: an allocation that no longer encloses all uses of its buffer moves
+/// out to the innermost statement that does.
 void widen_allocations(Program& program);
 
 /// Where `buffer` is allocated; null for parameters.

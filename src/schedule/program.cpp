@@ -97,7 +97,8 @@ arith::Context Program::context_at(const Path& path) const {
     if (const auto* loop = s.as<ir::For>()) context.bind(loop->var, loop->min, loop->extent);
     if (const auto* let = s.as<ir::Let>(); let && let->value.type() == ir::kIndex)
       context.define(let->var, let->value);
-    if (const auto* choice = s.as<ir::If>(); choice && i + 1 < path.size() && !has_load(choice->cond))
+    if (const auto* choice = s.as<ir::If>();
+        choice && i + 1 < path.size() && !has_load(choice->cond))
       context.assume(path[i + 1] == choice->yes ? choice->cond : ir::logical_not(choice->cond));
     if (const auto* block = s.as<ir::Block>()) {
       for (const ir::BlockIter& it : block->iters) {
@@ -116,14 +117,13 @@ void Program::replace(const Stmt& before, const Stmt& now) {
   for (size_t i = path.size() - 1; i-- > 0;) {
     const Stmt old_child = path[i + 1];
     bool done = false;  // a statement may stand twice in a program; the path means its first place
-    child = ir::map_children(
-        path[i], {[](const ir::Expr& e) { return e; },
-                  [&](const Stmt& s) {
-                    if (done || s != old_child) return s;
-                    done = true;
-                    return child;
-                  },
-                  [](const ir::Buffer& b) { return b; }});
+    child = ir::map_children(path[i], {[](const ir::Expr& e) { return e; },
+                                       [&](const Stmt& s) {
+                                         if (done || s != old_child) return s;
+                                         done = true;
+                                         return child;
+                                       },
+                                       [](const ir::Buffer& b) { return b; }});
   }
   set_body(child);
 }

@@ -15,8 +15,8 @@ namespace tilewright::schedule {
 /// The statements from the function's body down to one statement, that one last.
 using Path = std::vector<ir::Stmt>;
 
-/// The program that steps rewrite, and what the trace's names stand for in it. A value: a step works
-/// on a copy, which replaces the old one only when the step has succeeded.
+/// The program that steps rewrite, and what the trace's names stand for in it. A value: a step
+/// works on a copy, which replaces the old one only when the step has succeeded.
 class Program {
  public:
   explicit Program(ir::LoopFunc func) : func_(std::move(func)) {}

@@ -10,7 +10,8 @@
 
 namespace tilewright::schedule {
 
-/// A loop or block that a trace names: the result of an earlier step or of a look-up. Written `%y0`.
+/// A loop or block that a trace names: the result of an earlier step or of a look-up. Written
+/// `%y0`.
 struct LoopRef {
   std::string name;
   friend bool operator==(const LoopRef&, const LoopRef&) = default;

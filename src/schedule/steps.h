@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue of schedule steps. A step is a small value: its fields give its text, its log and its
-// replay; `apply` is a checked rewrite of the program in steps/<name>.cpp. A step may change speed,
-// never results: it proves its own legality or throws an Error that names the loop and the reason.
+// The catalogue of schedule steps. A step is a small value: its fields give its text, its log and
+// its replay; `apply` is a checked rewrite of the program in steps/<name>.cpp. A step may change
+// speed, never results: it proves its own legality or throws an Error that names the loop and the
+// reason.
 #pragma once
 
 #include <string>
@@ -95,7 +96,8 @@ struct Unroll {
   Results apply(Program& program) const;
 };
 
-/// for i { S } -> parallel for i { S }. Legal when no two iterations touch one element, one writing.
+/// for i { S } -> parallel for i { S }. Legal when no two iterations touch one element, one
+/// writing.
 struct Parallel {
   LoopRef loop;
   static constexpr std::string_view name = "parallel";
@@ -252,9 +254,9 @@ struct RFactor {
   Results apply(Program& program) const;
 };
 
-using AllSteps =
-    std::tuple<GetBlock, GetLoops, Split, Fuse, Reorder, Tile, Vectorize, Unroll, Parallel, Bind,
-               VThread, Partition, Fission, Merge, ComputeAt, ReverseComputeAt, ComputeInline,
-               ReverseComputeInline, CacheRead, CacheWrite, SetScope, TransformLayout, DecomposeReduction, RFactor>;
+using AllSteps = std::tuple<GetBlock, GetLoops, Split, Fuse, Reorder, Tile, Vectorize, Unroll,
+                            Parallel, Bind, VThread, Partition, Fission, Merge, ComputeAt,
+                            ReverseComputeAt, ComputeInline, ReverseComputeInline, CacheRead,
+                            CacheWrite, SetScope, TransformLayout, DecomposeReduction, RFactor>;
 
 }  // namespace tilewright::schedule

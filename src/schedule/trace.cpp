@@ -11,11 +11,11 @@ namespace {
 /// How many names a line gives must be how many results its step has, or none.
 void check_results(const TraceLine& line, size_t results) {
   if (line.results.empty() || line.results.size() == results) return;
-  throw Error({.code = "schedule.trace.results",
-               .message = str("the step gives ", results, " results, the line names ",
-                              line.results.size()),
-               .notes = {str("the line is `", print(line), "`")},
-               .help = "name all results, or none"});
+  throw Error(
+      {.code = "schedule.trace.results",
+       .message = str("the step gives ", results, " results, the line names ", line.results.size()),
+       .notes = {str("the line is `", print(line), "`")},
+       .help = "name all results, or none"});
 }
 
 /// The same error, at the place of the trace's line.

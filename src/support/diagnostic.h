@@ -28,7 +28,7 @@ struct Span {
 
 /// A user's mistake: what is wrong in the user's names, the facts, and what to do instead.
 struct Diagnostic {
-  std::string_view code;           // stable, listed in docs/errors.md: "schedule.split.factor"
+  std::string_view code;  // stable, listed in docs/errors.md: "schedule.split.factor"
   Span at;
   std::string message;             // what is wrong
   std::vector<std::string> notes;  // the facts that make it wrong
@@ -54,8 +54,7 @@ class InternalError : public std::logic_error {
 /// Throws InternalError unless `ok`.
 inline void require(bool ok, const char* what, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
-  if (!ok)
-    throw InternalError(std::string(what) + " (" + file + ":" + std::to_string(line) + ")");
+  if (!ok) throw InternalError(std::string(what) + " (" + file + ":" + std::to_string(line) + ")");
 }
 
 }  // namespace tilewright

@@ -25,8 +25,8 @@ struct EmitOptions {
   Numerics numerics = Numerics::Reassociated;
 };
 
-/// Bytes of tw_host::workspace and, for each worker, of tw_host::scratch that a kernel needs. Expressions over the function's
-/// symbols, multiples of 64.
+/// Bytes of tw_host::workspace and, for each worker, of tw_host::scratch that a kernel needs.
+/// Expressions over the function's symbols, multiples of 64.
 struct Workspace {
   ir::Expr shared = 0;
   ir::Expr per_worker = 0;

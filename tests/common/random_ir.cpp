@@ -25,9 +25,9 @@ struct Restore {
 /// Clashes, reserved words, words of clauses, and what is no name at all.
 std::string RandomIr::name() {
   static const std::vector<std::string> names = {
-      "i",    "j",      "k",     "x",   "x_1", "x_2",  "A",     "B",     "for",  "f32", "inf",
-      "mask", "shared", "align", "pad", "sum", "max",  "bytes", "write", "init", "",    "7.out",
-      "a-b",  "é",      "min",   "in",  "exp", "bits", "where", "true",  "_"};
+      "i",     "j",    "k",      "x",     "x_1", "x_2", "A",    "B",     "for",   "f32",  "i8",
+      "inf",   "mask", "shared", "align", "pad", "sum", "max",  "bytes", "write", "init", "",
+      "7.out", "a-b",  "é",      "min",   "in",  "exp", "bits", "where", "true",  "_"};
   return chance(1) ? std::string(1000, 'n') : one_of(names);
 }
 

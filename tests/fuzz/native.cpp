@@ -10,8 +10,8 @@ int main(int argc, char** argv) {
   const uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   int wrong = 0;
   for (uint64_t i = 0; i < cases && wrong < 5; ++i) {
-    const std::string failure = tilewright::target::llvm::check_native_case(
-        first + i, tilewright::target::host_target());
+    const std::string failure =
+        tilewright::target::llvm::check_native_case(first + i, tilewright::target::host_target());
     if (!failure.empty()) {
       ++wrong;
       std::printf("%s\n", failure.c_str());

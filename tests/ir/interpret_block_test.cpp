@@ -25,9 +25,9 @@ TEST(InterpretBlock, RunsInitBeforeTheFirstOfTheReduction) {
 }
 
 TEST(InterpretBlock, RunsInstancesInAnyOrderOfLoops) {
-  EXPECT_EQ(result_of(matmul("for z in 0..3 { for y in 0..2 { for x in 0..2 {", kBinding),
-                      matrices()),
-            kProduct);
+  EXPECT_EQ(
+      result_of(matmul("for z in 0..3 { for y in 0..2 { for x in 0..2 {", kBinding), matrices()),
+      kProduct);
 }
 
 TEST(InterpretBlock, ReadsNothingBeforeInit) {
@@ -114,8 +114,7 @@ TEST(InterpretBlock, AReductionIntoAnotherAllocationIsAnotherOne) {
         C[i] = s[0]
       }
     })";
-  EXPECT_EQ(result_in_any_order(text, {i64s({3, 4}), i64s({0, 0})}),
-            (std::vector<double>{7, 7}));
+  EXPECT_EQ(result_in_any_order(text, {i64s({3, 4}), i64s({0, 0})}), (std::vector<double>{7, 7}));
 }
 
 TEST(InterpretBlock, AReductionInsideAnotherInstanceIsAnotherOne) {
@@ -138,8 +137,8 @@ TEST(InterpretBlock, AReductionInsideAnotherInstanceIsAnotherOne) {
 }
 
 TEST(InterpretBlock, ReportsAReadOutsideOfTheRegions) {
-  const Diagnostic d = error_of(
-      matmul(kLoops, kBinding, "reads A[i, 0..2], B[k, j] writes C[i, j]"), matrices());
+  const Diagnostic d =
+      error_of(matmul(kLoops, kBinding, "reads A[i, 0..2], B[k, j] writes C[i, j]"), matrices());
   EXPECT_EQ(d.code, "ir.run.region");
   EXPECT_EQ(d.at.line, 6);
   EXPECT_TELLS(d, "reads `A[0, 2]`");

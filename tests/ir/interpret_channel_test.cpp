@@ -26,9 +26,7 @@ struct Ring {
            consumer + ": { for k in 0..6 {" + consume + "\n} }\n } } }";
   }
 };
-std::vector<Array> arrays() {
-  return {i64s({1, 2, 3, 4, 5, 6}), i64s(std::vector<double>(6))};
-}
+std::vector<Array> arrays() { return {i64s({1, 2, 3, 4, 5, 6}), i64s(std::vector<double>(6))}; }
 const std::vector<double> kDoubled = {2, 4, 6, 8, 10, 12};
 
 TEST(InterpretChannel, HandsItemsOver) {
@@ -36,31 +34,33 @@ TEST(InterpretChannel, HandsItemsOver) {
 }
 
 TEST(InterpretChannel, WithoutAWaitTheConsumerRaces) {
-  const Diagnostic d = error_in_any_order(
-      Ring{.consume = "C[k] = s[k % 2] * 2\n release ring[k]"}.text(), arrays());
+  const Diagnostic d =
+      error_in_any_order(Ring{.consume = "C[k] = s[k % 2] * 2\n release ring[k]"}.text(), arrays());
   EXPECT_EQ(d.code, "ir.run.race");
   EXPECT_TELLS(d, "agent load");
   EXPECT_TELLS(d, "agent compute");
 }
 
 TEST(InterpretChannel, WithoutAnAcquireTheProducerRaces) {
-  EXPECT_EQ(error_in_any_order(Ring{.produce = "s[k % 2] = A[k]\n commit ring[k]"}.text(),
-                               arrays()).code,
-            "ir.run.race");
+  EXPECT_EQ(
+      error_in_any_order(Ring{.produce = "s[k % 2] = A[k]\n commit ring[k]"}.text(), arrays()).code,
+      "ir.run.race");
 }
 
 TEST(InterpretChannel, ACommitBeforeTheStoreRaces) {
-  EXPECT_EQ(error_in_any_order(
-                Ring{.produce = "acquire ring[k]\n commit ring[k]\n s[k % 2] = A[k]"}.text(),
-                arrays()).code,
-            "ir.run.race");
+  EXPECT_EQ(
+      error_in_any_order(
+          Ring{.produce = "acquire ring[k]\n commit ring[k]\n s[k % 2] = A[k]"}.text(), arrays())
+          .code,
+      "ir.run.race");
 }
 
 TEST(InterpretChannel, AReleaseBeforeTheLoadRaces) {
-  EXPECT_EQ(error_in_any_order(
-                Ring{.consume = "wait ring[k]\n release ring[k]\n C[k] = s[k % 2] * 2"}.text(),
-                arrays()).code,
-            "ir.run.race");
+  EXPECT_EQ(
+      error_in_any_order(
+          Ring{.consume = "wait ring[k]\n release ring[k]\n C[k] = s[k % 2] * 2"}.text(), arrays())
+          .code,
+      "ir.run.race");
 }
 
 TEST(InterpretChannel, OneSlotLessThanTheRingRaces) {
@@ -70,8 +70,8 @@ TEST(InterpretChannel, OneSlotLessThanTheRingRaces) {
 }
 
 TEST(InterpretChannel, AMissingReleaseStopsTheProducer) {
-  const Diagnostic d = error_in_any_order(
-      Ring{.consume = "wait ring[k]\n C[k] = s[k % 2] * 2"}.text(), arrays());
+  const Diagnostic d =
+      error_in_any_order(Ring{.consume = "wait ring[k]\n C[k] = s[k % 2] * 2"}.text(), arrays());
   EXPECT_EQ(d.code, "ir.run.deadlock");
   EXPECT_TELLS(d, "`acquire ring[2]`");
   EXPECT_TELLS(d, "item 0 has 0 of 1 releases");
@@ -88,10 +88,12 @@ TEST(InterpretChannel, AMissingCommitStopsTheConsumer) {
 }
 
 TEST(InterpretChannel, AnItemNumberOffByTheRingStops) {
-  EXPECT_EQ(error_in_any_order(
-                Ring{.consume = "wait ring[k + 2]\n C[k] = s[k % 2] * 2\n release ring[k + 2]"}.text(),
-                arrays()).code,
-            "ir.run.deadlock");
+  EXPECT_EQ(
+      error_in_any_order(
+          Ring{.consume = "wait ring[k + 2]\n C[k] = s[k % 2] * 2\n release ring[k + 2]"}.text(),
+          arrays())
+          .code,
+      "ir.run.deadlock");
 }
 
 TEST(InterpretChannel, ItemsOfOneAgentGrow) {
@@ -102,8 +104,7 @@ TEST(InterpretChannel, ItemsOfOneAgentGrow) {
 }
 
 TEST(InterpretChannel, ItemsAreNotNegative) {
-  const Diagnostic d =
-      error_in_any_order(Ring{.produce = "acquire ring[k - 1]"}.text(), arrays());
+  const Diagnostic d = error_in_any_order(Ring{.produce = "acquire ring[k - 1]"}.text(), arrays());
   EXPECT_EQ(d.code, "ir.run.channel");
   EXPECT_TELLS(d, "`acquire ring[-1]`");
 }
@@ -208,7 +209,8 @@ TEST(InterpretChannel, TheThreadsOfABlockAreOneAgent) {
           }
         }
       }
-    })", {i64s({1, 2, 3, 4}), i64s({0, 0, 0, 0})}),
+    })",
+                                {i64s({1, 2, 3, 4}), i64s({0, 0, 0, 0})}),
             (std::vector<double>{3, 2, 5, 4}));
 }
 
@@ -224,7 +226,8 @@ TEST(InterpretChannel, AgentsSeeWhatWasWrittenBeforeAndAreSeenAfter) {
         }
         for i in 0..3 { C[i] = s[i] }
       }
-    })", {i64s({0, 0, 0, 0})}),
+    })",
+                                {i64s({0, 0, 0, 0})}),
             (std::vector<double>{2, 3, 2, 2}));
 }
 
@@ -234,7 +237,9 @@ TEST(InterpretChannel, AgentsThatShareAnElementRace) {
       bind(block.x) for b in 0..1 {
         agents { one(t in 0..1): { C[0] = 1 } two(t in 0..1): { C[0] = 2 } }
       }
-    })", {i64s({0})}).code,
+    })",
+                               {i64s({0})})
+                .code,
             "ir.run.race");
 }
 
@@ -246,10 +251,12 @@ TEST(InterpretChannel, BarriersOfAgents) {
         alloc s: i64[4] shared
         agents {
           one(t in 0..2): { s[t] = t
-                            )" + barrier + R"(
+                            )" +
+           barrier + R"(
                             C[t] = s[1 - t] }
           two(u in 0..2): { s[2 + u] = u
-                            )" + barrier + R"(
+                            )" +
+           barrier + R"(
                             C[2 + u] = s[3 - u] }
         }
       }
@@ -304,7 +311,8 @@ TEST(InterpretAsync, IsIssuedByEachThreadThatItNames) {
           release ch[0]
         }
       }
-    })", {i64s({1, 2, 3, 4}), i64s({0, 0, 0, 0})}),
+    })",
+                                {i64s({1, 2, 3, 4}), i64s({0, 0, 0, 0})}),
             (std::vector<double>{1, 2, 3, 4}));
 }
 
@@ -344,8 +352,7 @@ TEST(InterpretAsync, SeesWhatItsIssuerWroteBefore) {
     s[k % 2] = A[k]
     async -> ring[k] { s[k % 2] = s[k % 2] + 1 }
     commit ring[k] bytes 8)";
-  EXPECT_EQ(result_in_any_order(ring.text(), arrays()),
-            (std::vector<double>{4, 6, 8, 10, 12, 14}));
+  EXPECT_EQ(result_in_any_order(ring.text(), arrays()), (std::vector<double>{4, 6, 8, 10, 12, 14}));
 }
 
 /// The consumer multiplies by an asynchronous operation that reads the ring's slot.
@@ -354,14 +361,15 @@ Ring async_consumer(const std::string& order) {
   ring.channel =
       "channel ring[2] commits=1 releases=1 over block\n"
       "channel group[1] commits=1 releases=1 over block";
-  ring.consume = "wait ring[k]\n acquire group[k]\n async -> group[k] { C[k] = s[k % 2] * 2 }\n" +
-                 order;
+  ring.consume =
+      "wait ring[k]\n acquire group[k]\n async -> group[k] { C[k] = s[k % 2] * 2 }\n" + order;
   return ring;
 }
 
 TEST(InterpretAsync, ASlotIsReleasedAfterTheOperationThatReadsIt) {
   EXPECT_EQ(result_in_any_order(async_consumer("commit group[k] bytes 8\n wait group[k]\n"
-                                               "release group[k]\n release ring[k]").text(),
+                                               "release group[k]\n release ring[k]")
+                                    .text(),
                                 arrays()),
             kDoubled);
   const Diagnostic d = error_in_any_order(
@@ -382,7 +390,8 @@ TEST(InterpretAsync, AnOperationWithoutBytesIsIssuedBeforeTheCommit) {
             channel ch[1] commits=1 releases=1 over agent
             alloc x: i64[] register
             acquire ch[0]
-            )" + body + R"(
+            )" +
+           body + R"(
             wait ch[0]
             C[0] = x[]
             release ch[0]
@@ -410,7 +419,8 @@ TEST(InterpretAsync, ABufferOutlivesTheOperationsThatUseIt) {
         commit ch[0] bytes 8
       }
       wait ch[0]
-    })", {i64s({5}), i64s({0})});
+    })",
+                                          {i64s({5}), i64s({0})});
   EXPECT_EQ(d.code, "ir.run.race");
   EXPECT_TELLS(d, "`s` with the end of the buffer");
 }
@@ -432,7 +442,8 @@ TEST(InterpretAsync, RunsOutsideOfThreadsToo) {
           release ch[k - 1]
         }
       }
-    })", {i64s({1, 2, 3, 4}), i64s({0, 0, 0, 0})}),
+    })",
+                                {i64s({1, 2, 3, 4}), i64s({0, 0, 0, 0})}),
             (std::vector<double>{1, 2, 3, 4}));
 }
 
@@ -444,7 +455,8 @@ TEST(InterpretAtomic, CombinesWithoutARace) {
         atomic max (C[1], A[i])
         atomic min (C[2], A[i])
       }
-    })", {i64s({3, 9, 2, 4}), i64s({0, 0, 5})}),
+    })",
+                                {i64s({3, 9, 2, 4}), i64s({0, 0, 5})}),
             (std::vector<double>{18, 9, 2}));
 }
 
@@ -458,7 +470,8 @@ TEST(InterpretAtomic, GivesTheOldValue) {
       C[2] = old[]
       atomic compare_exchange (C[0], 9, 7) -> old
       C[3] = old[]
-    })", {i64s({5, 0, 0, 0})}),
+    })",
+                      {i64s({5, 0, 0, 0})}),
             (std::vector<double>{8, 5, 7, 8}));
 }
 
@@ -467,9 +480,11 @@ TEST(InterpretAtomic, RacesWithPlainAccesses) {
     const Diagnostic d = error_in_any_order(R"(
       loops f(C: inout i64[2]) stage scheduled {
         parallel for i in 0..2 {
-          if i == 0 { atomic add (C[0], 1) } else { )" + plain + R"( }
+          if i == 0 { atomic add (C[0], 1) } else { )" +
+                                                plain + R"( }
         }
-      })", {i64s({0, 0})});
+      })",
+                                            {i64s({0, 0})});
     EXPECT_EQ(d.code, "ir.run.race");
     EXPECT_TELLS(d, "changes atomically");
   }
@@ -486,11 +501,13 @@ std::string flag(const std::string& release, const std::string& acquire) {
         bind(thread.x) for t in 0..1 {
           if b == 1 {
             data[0] = 42
-            atomic add )" + release + R"( (ready[0], 1)
+            atomic add )" +
+         release + R"( (ready[0], 1)
           } else {
             alloc seen: i64[] register
             seen[] = 0
-            while seen[] == 0 { atomic add )" + acquire + R"( (ready[0], 0) -> seen }
+            while seen[] == 0 { atomic add )" +
+         acquire + R"( (ready[0], 0) -> seen }
             C[0] = data[0]
           }
         }
@@ -515,7 +532,9 @@ TEST(InterpretAtomic, EndsASpinThatNobodyEnds) {
         seen[] = 0
         while seen[] == 0 { atomic add acquire (flag[0], 0) -> seen }
       }
-    })", {}, {}, {.max_steps = 100000}).code,
+    })",
+                     {}, {}, {.max_steps = 100000})
+                .code,
             "ir.run.limit");
 }
 
@@ -537,7 +556,8 @@ TEST(InterpretChannel, NamesTheChannelOfAnotherBlock) {
           }
         }
       }
-    })", {i64s({0, 0})}),
+    })",
+                                {i64s({0, 0})}),
             (std::vector<double>{6, 5}));
 }
 

@@ -14,8 +14,7 @@ const std::string kDot = R"(
 )";
 
 std::vector<Array> arrays() {
-  return {array_of(Elem::F32, {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), f32s({1, 1, 2, 2}),
-          f32s({0, 0})};
+  return {array_of(Elem::F32, {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), f32s({1, 1, 2, 2}), f32s({0, 0})};
 }
 
 TEST(InterpretInstr, RunsTheBodyOnTheRegions) {
@@ -25,7 +24,8 @@ TEST(InterpretInstr, RunsTheBodyOnTheRegions) {
         call dot.reset(A[r, 0..2], B[0..2], C[r])
         for k in 0..2 { call dot.update(A[r, k * 2 +: 2], B[k * 2 +: 2], C[r]) }
       }
-    })", arrays()),
+    })",
+                      arrays()),
             (std::vector<double>{17, 41}));
 }
 
@@ -34,7 +34,8 @@ TEST(InterpretInstr, LeavesOutDimensionsOfExtentOne) {
     instr column(src: in f32[2], dst: out f32[2]) { compute { for i in 0..2 { dst[i] = src[i] } } }
     loops f(A: in f32[2, 4], B: in f32[4], C: out f32[2]) stage scheduled {
       call column(A[0..2, 3], C[0..2])
-    })", arrays()),
+    })",
+                      arrays()),
             (std::vector<double>{4, 8}));
 }
 
@@ -42,7 +43,8 @@ TEST(InterpretInstr, ReportsARegionOfAnotherShape) {
   const Diagnostic d = error_of(kDot + R"(
     loops f(A: in f32[2, 4], B: in f32[4], C: out f32[2]) stage scheduled {
       call dot(A[0, 0..3], B[0..2], C[0])
-    })", arrays());
+    })",
+                                arrays());
   EXPECT_EQ(d.code, "ir.run.instr");
   EXPECT_EQ(d.at.line, 10);
   EXPECT_TELLS(d, "`A`");
@@ -53,7 +55,8 @@ TEST(InterpretInstr, ReportsASymbolicRegionOfAnotherShape) {
   const Diagnostic d = error_of(kDot + R"(
     loops f(A: in f32[2, 4], B: in f32[4], C: inout f32[2]) where n in 1..4 stage scheduled {
       call dot(A[0, 0 +: n], B[0..2], C[0])
-    })", arrays(), {3});
+    })",
+                                arrays(), {3});
   EXPECT_EQ(d.code, "ir.run.instr");
   EXPECT_TELLS(d, "region of 3 elements");
 }
@@ -63,7 +66,8 @@ TEST(InterpretInstr, ReportsAnAccessOutsideOfAnOperand) {
     instr shift(src: in f32[2], dst: out f32[2]) { compute { for i in 0..2 { dst[i] = src[i + 1] } } }
     loops f(A: in f32[2, 4], B: in f32[4], C: out f32[2]) stage scheduled {
       call shift(B[0..2], C[0..2])
-    })", arrays());
+    })",
+                                arrays());
   EXPECT_EQ(d.code, "ir.run.bounds");
   EXPECT_TELLS(d, "index 2 is outside of operand `src`");
 }
@@ -72,7 +76,9 @@ TEST(InterpretInstr, ReportsARegionOutsideOfItsBuffer) {
   EXPECT_EQ(error_of(kDot + R"(
     loops f(A: in f32[2, 4], B: in f32[4], C: out f32[2]) stage scheduled {
       call dot(A[0, 3 +: 2], B[0..2], C[0])
-    })", arrays()).code,
+    })",
+                     arrays())
+                .code,
             "ir.run.bounds");
 }
 
@@ -81,7 +87,8 @@ TEST(InterpretInstr, WritesNoInputOperand) {
     instr bad(src: in f32[2], dst: out f32[2]) { compute { for i in 0..2 { src[i] = 0.0 } } }
     loops f(A: in f32[2, 4], B: inout f32[4], C: inout f32[2]) stage scheduled {
       call bad(B[0..2], C[0..2])
-    })", arrays());
+    })",
+                                arrays());
   EXPECT_EQ(d.code, "ir.run.input");
   EXPECT_TELLS(d, "`src`");
 }
@@ -94,7 +101,8 @@ TEST(InterpretInstr, BlocksInTheBodyRunOncePerCall) {
     loops f(A: in f32[2, 4], B: in f32[4], C: out f32[2]) stage scheduled {
       call fill(C[0..2])
       call fill(C[0..2])
-    })", arrays()),
+    })",
+                      arrays()),
             (std::vector<double>{0, 1}));
 }
 
@@ -106,7 +114,8 @@ TEST(InterpretInstr, CountsItsAccessesInTheBlockAround) {
           call dot(A[v, 0..2], B[0..2], C[v])
         }
       }
-    })", arrays());
+    })",
+                                arrays());
   EXPECT_EQ(d.code, "ir.run.region");
   EXPECT_TELLS(d, "`B[1]`");
 }

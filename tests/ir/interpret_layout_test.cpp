@@ -10,8 +10,9 @@ TEST(InterpretLayout, DoesNotChangeWhatAProgramComputes) {
       alloc t: f32[4, 4] layout (i, j) -> [address: i, address: (j ^ i) % 4] extents [4, 4]
       for i in 0..4 { for j in 0..4 { t[i, j] = A[i * 4 + j] } }
       for i in 0..4 { for j in 0..4 { C[i * 4 + j] = t[j, i] } }
-    })", {f32s({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
-          f32s(std::vector<double>(16))}),
+    })",
+                      {f32s({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
+                       f32s(std::vector<double>(16))}),
             (std::vector<double>{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15}));
 }
 
@@ -29,7 +30,8 @@ TEST(InterpretLayout, ReportsReplicasInOnePlace) {
   EXPECT_EQ(error_of(R"(
     loops f() stage scheduled {
       alloc t: f32[4] layout (i; r in 0..2) -> [address: i + r] extents [5]
-    })").code,
+    })")
+                .code,
             "ir.run.layout");
 }
 
@@ -44,15 +46,18 @@ TEST(InterpretLayout, ReportsAPlaceOutsideOfTheExtents) {
 }
 
 /// A fragment of 8 elements in 4 lanes of 2 registers; each thread writes and reads its own.
-std::string fragment(const std::string& mine, const std::string& layout =
-                         "layout (i) -> [lane: i / 2, register: i % 2] extents [4, 2]") {
+std::string fragment(
+    const std::string& mine,
+    const std::string& layout = "layout (i) -> [lane: i / 2, register: i % 2] extents [4, 2]") {
   return R"(
     loops f(A: in f32[8], C: out f32[8]) stage scheduled {
       bind(block.x) for b in 0..1 {
         bind(thread.x) for t in 0..4 {
-          alloc g: f32[8] register )" + layout + R"(
+          alloc g: f32[8] register )" +
+         layout + R"(
           for r in 0..2 { g[t * 2 + r] = A[t * 2 + r] }
-          for r in 0..2 { C[t * 2 + r] = g[)" + mine + R"(] }
+          for r in 0..2 { C[t * 2 + r] = g[)" +
+         mine + R"(] }
         }
       }
     })";
@@ -93,7 +98,8 @@ TEST(InterpretLayout, AnInstructionReachesAllLanes) {
           C[t] = g[t]
         }
       }
-    })", {f32s({1, 2, 3, 4}), f32s({0, 0, 0, 0})}),
+    })",
+                                {f32s({1, 2, 3, 4}), f32s({0, 0, 0, 0})}),
             (std::vector<double>{4, 2, 3, 1}));
 }
 
@@ -128,7 +134,8 @@ TEST(InterpretLayout, ALoadMayReadAnyReplica) {
           C[t] = g[t / 2]
         }
       }
-    })", {f32s({0, 0, 0, 0})}),
+    })",
+                                {f32s({0, 0, 0, 0})}),
             (std::vector<double>{0, 0, 1, 1}));
 }
 
@@ -137,7 +144,8 @@ TEST(InterpretLayout, PackedNeighboursAreFoundInPhysicalOrder) {
   const auto halves = [](const std::string& part) {
     return R"(
     loops f(C: inout u4[8] layout (i) -> [address: i % 4 * 2 + i / 4] extents [8]) stage scheduled {
-      parallel for h in 0..2 { for i in 0..4 { C[)" + part + R"(] = 3:u4 } }
+      parallel for h in 0..2 { for i in 0..4 { C[)" +
+           part + R"(] = 3:u4 } }
     })";
   };
   EXPECT_EQ(result_in_any_order(halves("i / 2 * 4 + i % 2 + h * 2"), {make_array(Elem::U4, {8})}),

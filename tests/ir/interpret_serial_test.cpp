@@ -49,8 +49,7 @@ TEST(InterpretSerial, RunsWhileIfAndLet) {
       }
       C[1] = n[]
     })";
-  EXPECT_EQ(result_of(text, {i64s({4, 3, 101, 0, 9}), i64s({0, 0})}),
-            (std::vector<double>{2, 3}));
+  EXPECT_EQ(result_of(text, {i64s({4, 3, 101, 0, 9}), i64s({0, 0})}), (std::vector<double>{2, 3}));
 }
 
 TEST(InterpretSerial, RoundsEveryFloatOperationToItsType) {
@@ -123,7 +122,8 @@ TEST(InterpretSerial, ReportsAnIndexOutOfRange) {
         C[i] = A[i, i + 2]
       }
     })";
-  const Diagnostic d = error_of(text, {array_of(Elem::F32, {2, 3}, {1, 2, 3, 4, 5, 6}), f32s({0, 0})});
+  const Diagnostic d =
+      error_of(text, {array_of(Elem::F32, {2, 3}, {1, 2, 3, 4, 5, 6}), f32s({0, 0})});
   EXPECT_EQ(d.code, "ir.run.bounds");
   EXPECT_EQ(d.at.line, 4);
   EXPECT_TELLS(d, "`A[1, 3]`");
@@ -167,9 +167,10 @@ TEST(InterpretSerial, EndsProgramsThatRunTooLong) {
   const Diagnostic d = error_of(text, {}, {}, {.max_steps = 10000});
   EXPECT_EQ(d.code, "ir.run.limit");
   EXPECT_EQ(d.at.line, 2);
-  EXPECT_EQ(error_of("loops f() { for i in 0..1000000000000000000 { } }", {}, {},
-                     {.max_steps = 10000}).code,
-            "ir.run.limit");
+  EXPECT_EQ(
+      error_of("loops f() { for i in 0..1000000000000000000 { } }", {}, {}, {.max_steps = 10000})
+          .code,
+      "ir.run.limit");
 }
 
 TEST(InterpretSerial, RefusesSizesBeforeAllocating) {

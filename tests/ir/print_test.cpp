@@ -87,7 +87,7 @@ TEST(PrintExpr, GivesTwoThingsOfOneNameTwoNames) {
 
 TEST(PrintExpr, MakesEveryNameReadable) {
   EXPECT_EQ(print(Var("for") + Var("7.out")), "for_ + _7_out");
-  EXPECT_EQ(print(Var("") + Var("f32x4") + Var("mask")), "_ + f32x4_ + mask");
+  EXPECT_EQ(print(Var("") + Var("i8") + Var("mask")), "_ + i8 + mask");
 }
 
 TEST(PrintStmt, KeepsBoundNamesApartFromFreeOnes) {

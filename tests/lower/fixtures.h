@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
@@ -45,10 +44,10 @@ inline void expect_program(const ir::LoopFunc& f, std::string_view expected) {
 
 /// An index expression over the symbols' values.
 inline int64_t value_of(const ir::Expr& e, const ir::VarMap& symbols) {
-  const ir::Expr folded = ir::rewrite(ir::substitute(e, symbols),
-                                      [](const ir::Binary& b, auto& self) -> ir::Expr {
-                                        return ir::binary(b.op, self(b.a), self(b.b));
-                                      });
+  const ir::Expr folded =
+      ir::rewrite(ir::substitute(e, symbols), [](const ir::Binary& b, auto& self) -> ir::Expr {
+        return ir::binary(b.op, self(b.a), self(b.b));
+      });
   return ir::const_int(folded).value();
 }
 
@@ -94,9 +93,9 @@ inline void expect_same(const ir::LoopFunc& before, const ir::LoopFunc& after,
     const auto one = results_of(before, symbols, options);
     const auto two = results_of(after, symbols, options);
     for (size_t i = 0; i < one.size(); ++i)
-      ASSERT_TRUE(ir::same_bits(one[i], two[i]))
-          << before.params[i].buffer->name << " differs for "
-          << testing::PrintToString(symbols) << "\n" << ir::print(before) << ir::print(after);
+      ASSERT_TRUE(ir::same_bits(one[i], two[i])) << before.params[i].buffer->name << " differs for "
+                                                 << testing::PrintToString(symbols) << "\n"
+                                                 << ir::print(before) << ir::print(after);
   }
 }
 

@@ -17,7 +17,8 @@ ir::LoopFunc without_barrier(const ir::LoopFunc& f, int which) {
   }));
 }
 
-/// Sound: the interpreter finds no race. Minimal: without any one barrier it does, or a value is missing.
+/// Sound: the interpreter finds no race. Minimal: without any one barrier it does, or a value is
+/// missing.
 void expect_needed(const ir::LoopFunc& f, int count, const std::vector<int64_t>& symbols = {}) {
   EXPECT_EQ(barriers_in(f), count) << ir::print(f);
   for (uint64_t seed : {0, 1, 2}) results_of(f, symbols, {.seed = seed});
@@ -25,8 +26,8 @@ void expect_needed(const ir::LoopFunc& f, int count, const std::vector<int64_t>&
     const ir::LoopFunc broken = without_barrier(f, i);
     const Diagnostic d = diagnostic_of([&] { results_of(broken, symbols, {}); });
     // A read that nothing orders after its write may also come first.
-    EXPECT_TRUE(d.code == "ir.run.race" || d.code == "ir.run.uninitialised")
-        << d.code << "\n" << ir::print(broken);
+    EXPECT_TRUE(d.code == "ir.run.race" || d.code == "ir.run.uninitialised") << d.code << "\n"
+                                                                             << ir::print(broken);
   }
 }
 

@@ -131,7 +131,8 @@ loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {
 })";
   const ir::LoopFunc f = partitioned(text);
   bool constant = false;
-  ir::walk(f.body, [&](const ir::For& loop) { constant = constant || ir::is_const(loop.extent, 8); });
+  ir::walk(f.body,
+           [&](const ir::For& loop) { constant = constant || ir::is_const(loop.extent, 8); });
   EXPECT_TRUE(constant) << ir::print(f);
   for (int64_t n : {1, 8, 9, 20}) expect_same(ir::parse_function(text), f, {n});
 }

@@ -58,7 +58,8 @@ TEST(Pipeline, AnInvalidProgramIsTheUsersMistake) {
   const ir::LoopFunc f = ir::parse_function(R"(loops f(A: in f32[8]) {
   for i in 0..8 { A[i] = 1.0 }
 })");
-  EXPECT_EQ(diagnostic_of([&] { run(cpu_pipeline(), f, context); }).code.substr(0, 10), "ir.verify.");
+  EXPECT_EQ(diagnostic_of([&] { run(cpu_pipeline(), f, context); }).code.substr(0, 10),
+            "ir.verify.");
 }
 
 // A 14x32 register tile as a schedule leaves it: B packed, the accumulators in registers.
@@ -95,9 +96,12 @@ bool is_base_plus_constant(const ir::Expr& e) {
 void expect_clean_hot_loop(const ir::Stmt& body, const std::string& whole) {
   int updates = 0;
   ir::walk(
-      body, [&](const ir::If&) { ADD_FAILURE() << "an if\n" << whole; },
-      [&](const ir::Guard&) { ADD_FAILURE() << "a guard\n" << whole; },
-      [&](const ir::Select&) { ADD_FAILURE() << "a select\n" << whole; },
+      body, [&](const ir::If&) { ADD_FAILURE() << "an if\n"
+                                               << whole; },
+      [&](const ir::Guard&) { ADD_FAILURE() << "a guard\n"
+                                            << whole; },
+      [&](const ir::Select&) { ADD_FAILURE() << "a select\n"
+                                             << whole; },
       [&](const ir::Binary& b) {
         EXPECT_TRUE(b.op == ir::BinaryOp::Add || b.op == ir::BinaryOp::Mul) << whole;
       },

@@ -88,21 +88,22 @@ TEST(ToBlocks, TuplesAreUpdatedTogether) {
   const Tensor A = placeholder("A", I8, {4, 6});
   const Axis k = reduce_axis(6, "k");
   const auto both = compute({"at", "most"}, {4}, [&](Var i) { return argmax(A(i, k), k); });
-  EXPECT_EQ(lowered(program("f", {A}, both)),
-            "loops f(A: in i8[4, 6], at: out i64[4], most: out i8[4]) {\n"
-            "  for i0 in 0..4 {\n"
-            "    for k in 0..6 {\n"
-            "      block at(vi0: spatial 4 = i0, vk: reduce 6 = k) reads A[vi0, vk] writes at[vi0], "
-            "most[vi0] {\n"
-            "        init {\n"
-            "          at[vi0] = 9223372036854775807\n"
-            "          most[vi0] = -128:i8\n"
-            "        }\n"
-            "        at[vi0], most[vi0] argmax= vk, A[vi0, vk]\n"
-            "      }\n"
-            "    }\n"
-            "  }\n"
-            "}\n");
+  EXPECT_EQ(
+      lowered(program("f", {A}, both)),
+      "loops f(A: in i8[4, 6], at: out i64[4], most: out i8[4]) {\n"
+      "  for i0 in 0..4 {\n"
+      "    for k in 0..6 {\n"
+      "      block at(vi0: spatial 4 = i0, vk: reduce 6 = k) reads A[vi0, vk] writes at[vi0], "
+      "most[vi0] {\n"
+      "        init {\n"
+      "          at[vi0] = 9223372036854775807\n"
+      "          most[vi0] = -128:i8\n"
+      "        }\n"
+      "        at[vi0], most[vi0] argmax= vk, A[vi0, vk]\n"
+      "      }\n"
+      "    }\n"
+      "  }\n"
+      "}\n");
 }
 
 TEST(ToBlocks, StagesOfAScanShareALoopOverTime) {

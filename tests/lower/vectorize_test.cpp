@@ -197,7 +197,8 @@ TEST(Vectorize, RefusesLanesThatCollideTwoByTwo) {
 }
 
 TEST(Vectorize, RefusesARunningSum) {
-  const Diagnostic d = refusal(R"(loops f(A: in f32[8], C: out f32[8], s: inout f32[]) stage scheduled {
+  const Diagnostic d =
+      refusal(R"(loops f(A: in f32[8], C: out f32[8], s: inout f32[]) stage scheduled {
   vectorized for j in 0..8 { s[] sum= A[j]  C[j] = s[] }
 })");
   EXPECT_EQ(d.code, "lower.vectorize.conflict");

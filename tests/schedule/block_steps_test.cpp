@@ -33,8 +33,7 @@ loops two(A: in f32[8], C: out f32[8], D: out f32[8]) {
   for i in 0..8 { block C(v: spatial 8 = i) reads B[v] writes C[v] { C[v] = B[v] + 1.0 } }
   for i in 0..8 { block D(v: spatial 8 = i) reads B[v] writes D[v] { D[v] = B[v] + 2.0 } }
 })"));
-  const Diagnostic d =
-      diagnostic_of([&] { t.compute_at(t.block("B"), t.loops("C")[0]); });
+  const Diagnostic d = diagnostic_of([&] { t.compute_at(t.block("B"), t.loops("C")[0]); });
   EXPECT_EQ(d.code, "schedule.compute_at.consumer");
   EXPECT_NE(d.notes[0].find("block `D`"), std::string::npos);
 }
@@ -115,9 +114,8 @@ TEST(SetScope, LeavesParametersAlone) {
   Schedule s(matmul_relu());
   s.set_scope(s.block("C"), "C", ir::ScopeKind::Shared);
   expect_same(matmul_relu(), s);
-  EXPECT_EQ(
-      diagnostic_of([&] { s.set_scope(s.block("D"), "D", ir::ScopeKind::Shared); }).code,
-      "schedule.set_scope.param");
+  EXPECT_EQ(diagnostic_of([&] { s.set_scope(s.block("D"), "D", ir::ScopeKind::Shared); }).code,
+            "schedule.set_scope.param");
 }
 
 TEST(DecomposeReduction, RefusesALoopInsideOfTheReduction) {
@@ -154,14 +152,11 @@ TEST(RFactor, WorksWhereTheReductionIsShorterThanTheFactor) {
 TEST(TransformLayout, RefusesParametersAndMapsThatLoseElements) {
   Schedule s(matmul_relu());
   const ir::Var i("i"), j("j");
-  EXPECT_EQ(diagnostic_of([&] {
-              s.transform_layout(s.block("D"), "D", {{i, j}, {j, i}});
-            }).code,
+  EXPECT_EQ(diagnostic_of([&] { s.transform_layout(s.block("D"), "D", {{i, j}, {j, i}}); }).code,
             "schedule.transform_layout.buffer");
-  EXPECT_EQ(diagnostic_of([&] {
-              s.transform_layout(s.block("C"), "C", {{i, j}, {i / 4, j}});
-            }).code,
-            "schedule.index_map.digits");
+  EXPECT_EQ(
+      diagnostic_of([&] { s.transform_layout(s.block("C"), "C", {{i, j}, {i / 4, j}}); }).code,
+      "schedule.index_map.digits");
   s.transform_layout(s.block("C"), "C", {{i, j}, {j / 5, i, j % 5}});
   expect_same(matmul_relu(), s);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
@@ -82,7 +81,8 @@ inline void expect_same(const ir::LoopFunc& before, const ir::LoopFunc& after) {
   ir::interpret(after, two, {}, options);
   for (size_t i = 0; i < one.size(); ++i)
     EXPECT_TRUE(ir::same_bits(one[i], two[i]))
-        << before.params[i].buffer->name << " differs after\n" << ir::print(after);
+        << before.params[i].buffer->name << " differs after\n"
+        << ir::print(after);
 }
 
 /// The same for what a schedule made; the printed trace replays to the same program.

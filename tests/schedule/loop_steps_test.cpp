@@ -133,8 +133,7 @@ TEST(Bind, KeepsThreadsInsideOfBlocks) {
   Schedule t(matmul(8, 8, 4));
   const auto [y2, x2, k2] = t.loops<3>("C");
   t.bind(y2, ir::ThreadAxis::ThreadX);
-  EXPECT_EQ(diagnostic_of([&] { t.bind(x2, ir::ThreadAxis::BlockX); }).code,
-            "schedule.bind.order");
+  EXPECT_EQ(diagnostic_of([&] { t.bind(x2, ir::ThreadAxis::BlockX); }).code, "schedule.bind.order");
 }
 
 TEST(Partition, CutsTheRange) {

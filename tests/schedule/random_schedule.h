@@ -35,9 +35,9 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// One to four stages over small odd sizes: pointwise, shifted, transposed and broadcast reads, sums,
-/// maxima and products of matrices. Without transcendental functions every result is defined to the
-/// last bit.
+/// One to four stages over small odd sizes: pointwise, shifted, transposed and broadcast reads,
+/// sums, maxima and products of matrices. Without transcendental functions every result is defined
+/// to the last bit.
 inline te::Program random_program(Random& random, bool transcendental = true) {
   using te::Expr;
   using te::Tensor;
@@ -65,14 +65,15 @@ inline te::Program random_program(Random& random, bool transcendental = true) {
     const int64_t uh = extent(u, 0), uw = extent(u, 1);
     switch (random.in(0, 6)) {
       case 0:  // pointwise
-        all.push_back(te::compute(name, {h, w},
-                                  [&](te::Var y, te::Var x) { return pointwise(t(y, x)); }));
+        all.push_back(
+            te::compute(name, {h, w}, [&](te::Var y, te::Var x) { return pointwise(t(y, x)); }));
         break;
       case 1: {  // a stencil along one dimension
         const int64_t taps = std::min<int64_t>(3, h);
         all.push_back(te::compute(name, {h - taps + 1, w}, [&](te::Var y, te::Var x) {
           Expr sum = t(y, x);
-          for (int64_t k = 1; k < taps; ++k) sum = sum + t(y + k, x) * (1.0 + static_cast<double>(k));
+          for (int64_t k = 1; k < taps; ++k)
+            sum = sum + t(y + k, x) * (1.0 + static_cast<double>(k));
           return sum;
         }));
         break;
@@ -83,9 +84,8 @@ inline te::Program random_program(Random& random, bool transcendental = true) {
         }));
         break;
       case 3: {  // two tensors, the second repeated where it is smaller
-        all.push_back(te::compute(name, {h, w}, [&](te::Var y, te::Var x) {
-          return t(y, x) + u(y % uh, x % uw);
-        }));
+        all.push_back(te::compute(
+            name, {h, w}, [&](te::Var y, te::Var x) { return t(y, x) + u(y % uh, x % uw); }));
         break;
       }
       case 4: {  // a row reduction, repeated over the row
@@ -98,9 +98,8 @@ inline te::Program random_program(Random& random, bool transcendental = true) {
       }
       case 5: {  // a product over the common part of the inner dimension
         const te::Axis k = te::reduce_axis(std::min(w, uh), "k");
-        all.push_back(te::compute(name, {h, uw}, [&](te::Var y, te::Var x) {
-          return te::sum(t(y, k) * u(k, x), k);
-        }));
+        all.push_back(te::compute(
+            name, {h, uw}, [&](te::Var y, te::Var x) { return te::sum(t(y, k) * u(k, x), k); }));
         break;
       }
       default: {  // a window sum over two axes
@@ -193,7 +192,7 @@ inline int random_steps(Schedule& s, Random& random, int count) {
 struct CaseResult {
   int accepted = 0;
   bool lowered = false;  // the CPU pipeline took the scheduled program
-  std::string failure;  // empty when all is right
+  std::string failure;   // empty when all is right
 };
 
 inline std::vector<ir::Array> exact_args(const ir::LoopFunc& f, uint64_t seed) {

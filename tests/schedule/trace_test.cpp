@@ -37,13 +37,10 @@ TEST(TraceText, NamesAnUnknownStep) {
   EXPECT_NE(d.message.find("`splt`"), std::string::npos);
 }
 
-TEST(TraceText, RefusesTextAfterTheTrace) {
-  EXPECT_THROW(parse_trace("trace t { } x"), Error);
-}
+TEST(TraceText, RefusesTextAfterTheTrace) { EXPECT_THROW(parse_trace("trace t { } x"), Error); }
 
 TEST(WithDecisions, RefusesADecisionThatTheTraceDoesNotHave) {
-  const Diagnostic d =
-      diagnostic_of([] { with_decisions(parse_trace(kText), {{"depth", 3}}); });
+  const Diagnostic d = diagnostic_of([] { with_decisions(parse_trace(kText), {{"depth", 3}}); });
   EXPECT_EQ(d.code, "schedule.decision.unknown");
 }
 

@@ -160,8 +160,7 @@ class Checker {
         if (shape.back() < 0 || __builtin_mul_overflow(size, shape.back(), &size))
           return std::nullopt;
       }
-      if (__builtin_add_overflow(total, size, &total) || total > kMostElements)
-        return std::nullopt;
+      if (__builtin_add_overflow(total, size, &total) || total > kMostElements) return std::nullopt;
       args.push_back(is_float(p.buffer->elem)
                          ? random_array(p.buffer->elem, std::move(shape), args.size() + 1)
                          : make_array(p.buffer->elem, std::move(shape)));
@@ -181,8 +180,9 @@ class Checker {
     CheckReport r;
     r.proved = !by_data_ && !checked_.empty();
     r.sizes.assign(checked_.begin(), checked_.end());
-    r.summary = by_data_ ? str("explored in ", kOrders, " orders, not proved: atomics order it")
-                         : std::string(r.proved ? "proved" : "not checked: all sizes are too large");
+    r.summary = by_data_
+                    ? str("explored in ", kOrders, " orders, not proved: atomics order it")
+                    : std::string(r.proved ? "proved" : "not checked: all sizes are too large");
     if (f_.symbols.empty() || checked_.empty()) return r;
     r.summary += " for ";
     bool first = true;

@@ -78,7 +78,8 @@ Array array_of(Elem elem, std::vector<int64_t> shape, const std::vector<double>&
 Array array_of_ints(Elem elem, std::vector<int64_t> shape, const std::vector<int64_t>& values) {
   require(!is_float(elem), "array_of_ints: a float type");
   Array a = make_array(elem, std::move(shape));
-  require(a.cells.size() == values.size(), "array_of_ints: the shape has another number of elements");
+  require(a.cells.size() == values.size(),
+          "array_of_ints: the shape has another number of elements");
   for (size_t i = 0; i < values.size(); ++i)
     a.cells[i] = static_cast<uint64_t>(wrap_int(elem, values[i]));
   return a;
@@ -113,7 +114,8 @@ std::vector<std::byte> to_bytes(const Array& array) {
       v &= (1u << width) - 1;
       bytes[first / 8] |= static_cast<std::byte>(v << (first % 8));
     } else {
-      for (size_t k = 0; k < width / 8; ++k) bytes[first / 8 + k] = static_cast<std::byte>(v >> 8 * k);
+      for (size_t k = 0; k < width / 8; ++k)
+        bytes[first / 8 + k] = static_cast<std::byte>(v >> 8 * k);
     }
   }
   return bytes;

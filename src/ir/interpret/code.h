@@ -17,31 +17,68 @@ constexpr Reg kNoReg = INT32_MIN;
 
 enum class Op : uint8_t {
   // Pure operations r[dst] = f(r[a], r[b], r[c]); `x` and `y` hold operators and element types.
-  Move, Select,
-  I64Add, I64Sub, I64Mul, I64Div, I64Mod, I64Lt, I64Le, I64Eq, I64Ne,
-  IntBinary, IntUnary, IntCall, WrapInt, NotZero,
-  F64Add, F64Sub, F64Mul, F64Div, F32Add, F32Sub, F32Mul, F32Div,
-  FloatBinary, FloatCompare, FloatUnary, FloatCall,
-  IntToFloat, FloatToInt, FloatToFloat, Reinterpret,
-  ExactAdd, ExactSub, ExactMul, ExactBinary, ExactCompare, ExactUnary, ExactCall,
-  ExactFromInt, ExactToInt, ExactReinterpret,
+  Move,
+  Select,
+  I64Add,
+  I64Sub,
+  I64Mul,
+  I64Div,
+  I64Mod,
+  I64Lt,
+  I64Le,
+  I64Eq,
+  I64Ne,
+  IntBinary,
+  IntUnary,
+  IntCall,
+  WrapInt,
+  NotZero,
+  F64Add,
+  F64Sub,
+  F64Mul,
+  F64Div,
+  F32Add,
+  F32Sub,
+  F32Mul,
+  F32Div,
+  FloatBinary,
+  FloatCompare,
+  FloatUnary,
+  FloatCall,
+  IntToFloat,
+  FloatToInt,
+  FloatToFloat,
+  Reinterpret,
+  ExactAdd,
+  ExactSub,
+  ExactMul,
+  ExactBinary,
+  ExactCompare,
+  ExactUnary,
+  ExactCall,
+  ExactFromInt,
+  ExactToInt,
+  ExactReinterpret,
   LastPure = ExactReinterpret,
 
-  Lanes,  // the next operation, for `dst` lanes; bits 0, 1, 2 of x: a, b, c have one register a lane
+  Lanes,  // the next operation, for `dst` lanes; bits 0, 1, 2 of x: a, b, c have one register a
+          // lane
   Ramp,   // r[dst + l] = wrap(r[a] + l * r[b]), l < c
   Jump,   // to dst
-  JumpIf, JumpIfNot,  // on r[a]
-  ForBegin,           // r[a] = r[b], r[a + 1] = r[b] + r[c]; to dst when empty
-  ForNext,            // ++r[a]; to dst when below r[a + 1]; c: instructions of the body
-  Back,               // to dst; c: instructions of the body
-  Load,         // r[dst] = slot a [operands b …], x dimensions; y: flags; c: access
-  Store,        // slot a [operands b …] = r[dst]
-  LoadLanes,    // r[dst …] by access c
-  StoreLanes,   // by access c; r[dst …], x: its stride
-  Distinct,     // lanes of access c name different elements
-  Alloc, Free,  // a: allocation
-  BlockEnter,   // a: block
-  Activate,     // r[dst] = new notes of the runs of blocks; Deactivate frees them
+  JumpIf,
+  JumpIfNot,   // on r[a]
+  ForBegin,    // r[a] = r[b], r[a + 1] = r[b] + r[c]; to dst when empty
+  ForNext,     // ++r[a]; to dst when below r[a + 1]; c: instructions of the body
+  Back,        // to dst; c: instructions of the body
+  Load,        // r[dst] = slot a [operands b …], x dimensions; y: flags; c: access
+  Store,       // slot a [operands b …] = r[dst]
+  LoadLanes,   // r[dst …] by access c
+  StoreLanes,  // by access c; r[dst …], x: its stride
+  Distinct,    // lanes of access c name different elements
+  Alloc,
+  Free,        // a: allocation
+  BlockEnter,  // a: block
+  Activate,    // r[dst] = new notes of the runs of blocks; Deactivate frees them
   Deactivate,
   Region,       // a: region check
   CheckIndex,   // 0 <= r[a] < r[b], an index of instruction operand c
@@ -49,11 +86,12 @@ enum class Op : uint8_t {
   Fork,         // a: fork; r[b], r[c]: min and extent; dst: where the parent goes on
   Agents,       // a: agents; dst: where the parent goes on
   TaskEnd,
-  ChannelOpen, ChannelClose,  // a: channel
-  ChannelOp,                  // a: channel operation
-  Async,                      // a: async; dst: where the issuer goes on
-  Barrier,                    // a: barrier
-  Atomic,                     // a: atomic
+  ChannelOpen,
+  ChannelClose,  // a: channel
+  ChannelOp,     // a: channel operation
+  Async,         // a: async; dst: where the issuer goes on
+  Barrier,       // a: barrier
+  Atomic,        // a: atomic
 };
 
 struct Inst {

@@ -139,12 +139,11 @@ void Compiler::barrier(const Barrier& b) {
 void Compiler::atomic(const Atomic& a) {
   AtomicInfo info;
   info.atomic = &a;
-  info.access = access(storage(*a.buffer, a.span), indices(a.indices), nullptr, nullptr, true,
-                       false);
+  info.access =
+      access(storage(*a.buffer, a.span), indices(a.indices), nullptr, nullptr, true, false);
   info.value = scalar(a.value);
   if (a.expected) info.expected = scalar(a.expected);
-  if (a.old)
-    info.old_access = access(storage(*a.old, a.span), {}, nullptr, nullptr, true, false);
+  if (a.old) info.old_access = access(storage(*a.old, a.span), {}, nullptr, nullptr, true, false);
   emit({.op = Op::Atomic, .a = static_cast<Reg>(program_.atomics.size())});
   program_.atomics.push_back(info);
 }

@@ -94,8 +94,7 @@ Value Compiler::known_or_emit(Inst inst, int lanes, uint8_t strides) {
   const size_t oldest = known_.size() > kLookBack ? known_.size() - kLookBack : 0;
   for (size_t i = known_.size(); i > oldest; --i) {
     const Known& k = known_[i - 1];
-    if (same(k.inst, inst) && k.lanes == lanes && k.strides == strides)
-      return {k.inst.dst, lanes};
+    if (same(k.inst, inst) && k.lanes == lanes && k.strides == strides) return {k.inst.dst, lanes};
   }
   inst.dst = reserve(lanes);
   if (lanes > 1) emit({.op = Op::Lanes, .x = strides, .dst = lanes});
@@ -180,8 +179,7 @@ Value Compiler::guarded(const Guard& g) {
   for (int side = 0; side < 2; ++side) {
     const size_t known = known_.size();
     const Value v = expr(*sides[side]);
-    if (result.lanes > 1)
-      emit({.op = Op::Lanes, .x = strides_of({v}), .dst = result.lanes});
+    if (result.lanes > 1) emit({.op = Op::Lanes, .x = strides_of({v}), .dst = result.lanes});
     emit({.op = Op::Move, .dst = result.reg, .a = v.reg});
     known_.resize(known);
     if (side == 0) {
@@ -247,7 +245,8 @@ Value Compiler::expr(const Expr& e) {
       const auto& s = static_cast<const Select&>(*e);
       const Value cond = expr(s.cond), yes = expr(s.yes), no = expr(s.no);
       return known_or_emit({.op = Op::Select, .a = cond.reg, .b = yes.reg, .c = no.reg},
-                           std::max({cond.lanes, yes.lanes, no.lanes}), strides_of({cond, yes, no}));
+                           std::max({cond.lanes, yes.lanes, no.lanes}),
+                           strides_of({cond, yes, no}));
     }
     case ExprKind::Guard: return guarded(static_cast<const Guard&>(*e));
     case ExprKind::Load: return load(static_cast<const Load&>(*e));

@@ -96,9 +96,9 @@ void Compiler::check_regions(const AccessInfo& a, const std::vector<Value>& inde
         shown = true;
         for (size_t k = 0; k < index.size() && shown; ++k) {
           const auto [min, extent] = d.box.ranges[k];
-          const bool single = index[k].lanes == 1 && index[k].reg == min &&
-                              extent < 0 && static_cast<int64_t>(program_.constants[
-                                  static_cast<size_t>(~extent)]) >= 1;
+          const bool single =
+              index[k].lanes == 1 && index[k].reg == min && extent < 0 &&
+              static_cast<int64_t>(program_.constants[static_cast<size_t>(~extent)]) >= 1;
           const bool whole = s && min == constant(0) && extent == s->shape[k];
           shown = single || whole;
         }
@@ -210,8 +210,8 @@ void Compiler::alloc(const Alloc& a) {
   for (const Expr& extent : buffer.shape) info.shape.push_back(scalar(extent));
   info.share = share_of(buffer);
   if (info.share != Share::Task) info.site = program_.sites++;
-  info.race_checked = check_ && concurrent_ &&
-                      (info.share != Share::Task || has_concurrency(a.body));
+  info.race_checked =
+      check_ && concurrent_ && (info.share != Share::Task || has_concurrency(a.body));
   if (buffer.layout) {
     std::unordered_set<const ExprNode*> own;
     for (const Var& v : buffer.layout->indices) own.insert(v.get());

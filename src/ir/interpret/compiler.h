@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler from the loop IR to the machine's instructions. Variables never change once bound, so
-// an expression seen before in the same scope is not computed again; the same comparison of
+// The compiler from the loop IR to the machine's instructions. Variables never change once bound,
+// so an expression seen before in the same scope is not computed again; the same comparison of
 // registers shows most accesses to lie inside their block's regions before anything runs.
 #pragma once
 
@@ -29,8 +29,8 @@ class Compiler {
     const BufferNode* buffer = nullptr;  // the allocated one
     int32_t slot = 0;
     std::vector<Reg> shape;
-    int alloc_level = 0;   // number of allocations around; 0: a parameter
-    int block_depth = 0;   // blocks around its allocation
+    int alloc_level = 0;  // number of allocations around; 0: a parameter
+    int block_depth = 0;  // blocks around its allocation
     bool race_checked = false;
     bool thread_private = false;
     bool read_only = false;
@@ -133,7 +133,7 @@ class Compiler {
   Reg next_reg_ = 0;
   int32_t next_slot_ = 0;
   int alloc_level_ = 0;
-  bool in_threads_ = false;      // inside hardware threads or agents
+  bool in_threads_ = false;  // inside hardware threads or agents
   bool in_instruction_ = false;
   bool in_async_ = false;
   const StmtNode* origin_ = nullptr;

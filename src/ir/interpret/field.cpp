@@ -153,8 +153,8 @@ uint64_t call(MathFn fn, const uint64_t* args) {
 uint64_t reinterpret(Elem from, Elem to, uint64_t v) {
   if (is_float(from) == is_float(to))
     return is_float(to) ? v : static_cast<uint64_t>(wrap_int(to, static_cast<int64_t>(v)));
-  const uint64_t h = hash_of(1000 + static_cast<uint64_t>(from) * 100 + static_cast<uint64_t>(to),
-                             &v, 1);
+  const uint64_t h =
+      hash_of(1000 + static_cast<uint64_t>(from) * 100 + static_cast<uint64_t>(to), &v, 1);
   return is_float(to) ? h % kPrime : static_cast<uint64_t>(wrap_int(to, static_cast<int64_t>(h)));
 }
 

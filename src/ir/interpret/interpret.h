@@ -21,10 +21,10 @@ struct RunOptions {
 /// is given with its shape and overwritten.
 ///
 /// Throws Error with one of the codes ir.run.*: argument, symbol, input (an `in` parameter is
-/// written), unbound, bounds, uninitialised, unwritten, duplicate (lanes of one store), size, limit,
-/// layout, lane, instr, domain, region, instance, race, deadlock, channel, barrier. The arrays'
-/// contents are then not defined.
-void interpret(const LoopFunc& f, std::vector<Array>& args, const std::vector<int64_t>& symbols = {},
-               const RunOptions& options = {});
+/// written), unbound, bounds, uninitialised, unwritten, duplicate (lanes of one store), size,
+/// limit, layout, lane, instr, domain, region, instance, race, deadlock, channel, barrier. The
+/// arrays' contents are then not defined.
+void interpret(const LoopFunc& f, std::vector<Array>& args,
+               const std::vector<int64_t>& symbols = {}, const RunOptions& options = {});
 
 }  // namespace tilewright::ir

@@ -71,8 +71,8 @@ void Machine::make_ready(Task& t) {
 }
 
 void Machine::begin_turn() {
-  const auto wanted = options_.seed == 0 ? kLongTurn
-                                         : static_cast<int64_t>(1 + random_.below(kShortTurn));
+  const auto wanted =
+      options_.seed == 0 ? kLongTurn : static_cast<int64_t>(1 + random_.below(kShortTurn));
   turn_size_ = turn_ = std::min(wanted, steps_left_);
 }
 
@@ -81,8 +81,8 @@ void Machine::end_turn() { steps_left_ -= turn_size_ - turn_; }
 bool Machine::must_yield(Task& t) {
   end_turn();
   if (steps_left_ <= 0)
-    fail("ir.run.limit", stmt_at(t), str("`", func_.name, "` does not end within ",
-                                         options_.max_steps, " steps"),
+    fail("ir.run.limit", stmt_at(t),
+         str("`", func_.name, "` does not end within ", options_.max_steps, " steps"),
          {str("it was stopped in ", name_of(t))}, "use smaller sizes, or raise `max_steps`");
   begin_turn();
   if (ready_.empty()) return false;
@@ -174,8 +174,7 @@ void Machine::execute(Task& t) {
       case Op::Ramp:
         for (int32_t l = 0; l < i.c; ++l)
           r[i.dst + l] = static_cast<uint64_t>(
-              wrap_int(static_cast<Elem>(i.y),
-                       as_int(r[i.a] + static_cast<uint64_t>(l) * r[i.b])));
+              wrap_int(static_cast<Elem>(i.y), as_int(r[i.a] + static_cast<uint64_t>(l) * r[i.b])));
         ++pc;
         break;
       case Op::Jump: pc = i.dst; break;

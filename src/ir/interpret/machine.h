@@ -35,9 +35,9 @@ struct Fork {
   Clock base, clock;             // before it began; of those that ended
   std::vector<uint32_t> ids, ended_ids;
   std::vector<std::shared_ptr<Team>> agent_teams;
-  std::vector<Team*> teams;  // in which the children stand for their parent
-  bool one_agent = false;    // the children are threads of their parent's agent
-  int64_t ops_done = -1;     // channel operations of those that ended, as one agent
+  std::vector<Team*> teams;          // in which the children stand for their parent
+  bool one_agent = false;            // the children are threads of their parent's agent
+  int64_t ops_done = -1;             // channel operations of those that ended, as one agent
   std::vector<uint32_t> executions;  // of shared allocations, by those that ended
 };
 
@@ -56,7 +56,7 @@ struct Task {
   uint32_t id = 0, time = 1;
   std::vector<uint32_t> free_ids;  // of tasks that ended before everything this one does
   std::shared_ptr<const TaskName> name;
-  int64_t ops_done = 0;  // channel operations of its agent that it has come to
+  int64_t ops_done = 0;              // channel operations of its agent that it has come to
   const Meeting* meeting = nullptr;  // where it waits
   // An asynchronous operation.
   const AsyncInfo* async = nullptr;
@@ -84,7 +84,8 @@ class Machine {
   void schedule();
   void make_ready(Task& t);
   void begin_turn();
-  /// Called when the turn's steps are used up: lets others run, and ends programs that run too long.
+  /// Called when the turn's steps are used up: lets others run, and ends programs that run too
+  /// long.
   bool must_yield(Task& t);
   void end_turn();
   Task& new_task(const Task& parent);
@@ -236,8 +237,8 @@ class Machine {
     Diagnostic diagnostic;
     std::set<std::pair<const Instance*, int64_t>> elements;
   };
-  std::optional<Unwritten> unwritten_;         // reads of elements without a value
-  std::vector<int64_t> point_, extents_;       // scratch
+  std::optional<Unwritten> unwritten_;           // reads of elements without a value
+  std::vector<int64_t> point_, extents_;         // scratch
   std::map<const ChannelNode*, int64_t> items_;  // used of each channel, at most
 };
 

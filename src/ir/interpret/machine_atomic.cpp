@@ -39,8 +39,8 @@ void Machine::atomic(Task& t, const AtomicInfo& info) {
     if (bits(m.buffer->elem) < 8) note_packed_write(t, m, at);
   }
   const uint64_t old = m.cells[at];
-  m.cells[at] = combine(info, old, t.r[info.value],
-                        info.expected == kNoReg ? 0 : t.r[info.expected]);
+  m.cells[at] =
+      combine(info, old, t.r[info.value], info.expected == kNoReg ? 0 : t.r[info.expected]);
   if (a.delivers && t.async->bytes == kNoReg) t.bits += bits(m.buffer->elem);
   if (info.old_access >= 0)
     store(t, program_.accesses[static_cast<size_t>(info.old_access)], 0, old);

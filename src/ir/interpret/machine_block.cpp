@@ -28,9 +28,8 @@ void Machine::enter_block(Task& t, const BlockInfo& info, int32_t number) {
   if (!info.once) return;
   RunSets& sets = info.home_slot >= 0 ? t.slots[static_cast<size_t>(info.home_slot)]->runs
                                       : *activations_[t.r[info.home_activation]];
-  auto set = std::find_if(sets.begin(), sets.end(), [&](const RunSet& s) {
-    return s.is_for(number, extents_);
-  });
+  auto set = std::find_if(sets.begin(), sets.end(),
+                          [&](const RunSet& s) { return s.is_for(number, extents_); });
   if (set == sets.end()) {
     sets.emplace_back(number, extents_, info.reductions);
     set = sets.end() - 1;
@@ -77,8 +76,7 @@ void Machine::check_region(Task& t, const RegionInfo& info) {
         text += str(text.empty() ? "" : ", ", as_int(t.r[min]), " +: ", as_int(t.r[extent]));
       notes.push_back(str("it declares `", info.buffer->name, "[", text, "]`"));
     }
-    if (notes.empty())
-      notes.push_back(str("it declares no region of `", info.buffer->name, "`"));
+    if (notes.empty()) notes.push_back(str("it declares no region of `", info.buffer->name, "`"));
     notes.push_back(str("in ", name_of(t)));
     fail("ir.run.region", stmt_at(t),
          str("block `", info.block->name, "` ", list, " `", info.buffer->name, "[", at,
@@ -98,8 +96,7 @@ void Machine::check_operand(Task& t, const Inst& i) {
          "give the region as many elements in each dimension as the operand has");
   }
   if (a >= 0 && a < b) return;
-  fail("ir.run.bounds", stmt_at(t),
-       str("index ", a, " is outside of operand `", operand.name, "`"),
+  fail("ir.run.bounds", stmt_at(t), str("index ", a, " is outside of operand `", operand.name, "`"),
        {str("the operand has ", b, " elements in that dimension"), str("in ", name_of(t))},
        "keep the accesses of an instruction's body inside its operands");
 }

@@ -188,8 +188,7 @@ void Machine::channel_op(Task& t, const ChannelOpInfo& info) {
 /// Sees whether the item has become full, and lets those through who waited for what has changed.
 void Machine::settle(ChannelInstance& ch, int64_t number, Item& item, const StmtNode& stmt) {
   const bool committed = item.commits == ch.channel->commits;
-  if (committed && item.delivered > item.promised)
-    report_bytes(&stmt, ch, number, item);
+  if (committed && item.delivered > item.promised) report_bytes(&stmt, ch, number, item);
   if (committed && !item.full && item.pending == 0 && item.delivered == item.promised) {
     for (const Epoch& e : item.empty_asyncs)
       if (item.committed.at(e.task) < e.time)
@@ -245,8 +244,7 @@ void Machine::start_async(Task& t, const AsyncInfo& info, ChannelInstance& ch, i
   if (!item.first_op) item.first_op = info.async;
   if (item.full)
     fail("ir.run.channel", info.async,
-         str("an asynchronous operation names ", item_name(ch, number),
-             ", which is already full"),
+         str("an asynchronous operation names ", item_name(ch, number), ", which is already full"),
          {str("it has its ", item.commits, " commits and ", item.delivered, " bytes"),
           str("issued by ", name_of(t))},
          "commit the item after issuing the operation, or commit the bytes that it delivers");

@@ -49,8 +49,7 @@ void Machine::bind_arguments(Task& t, std::vector<Array>& args,
     const Symbol& s = func_.symbols[i];
     const int64_t v = symbols[i];
     if (v < s.min || v > s.max || (s.divisor != 0 && v % s.divisor != 0))
-      wrong("ir.run.symbol", s.var->span,
-            str("symbol `", s.var.name(), "` cannot be ", v),
+      wrong("ir.run.symbol", s.var->span, str("symbol `", s.var.name(), "` cannot be ", v),
             str("give a multiple of ", s.divisor, " between ", s.min, " and ", s.max));
     t.r[program_.symbol_regs[i]] = static_cast<uint64_t>(v);
   }
@@ -112,18 +111,18 @@ void Machine::check_outputs(const Task& t) const {
     const auto at = std::find(m.own_written.begin(), m.own_written.end(), 0);
     if (at == m.own_written.end()) continue;
     const auto count = std::count(at, m.own_written.end(), 0);
-    throw Error({.code = "ir.run.unwritten",
-                 .at = m.buffer->span,
-                 .message = str("`", element_name(m, at - m.own_written.begin()),
-                                "` is not written"),
-                 .notes = {str("`", m.buffer->name, "` is an `out` parameter; ", count, " of its ",
-                               m.size, " elements have no value at the end")},
-                 .help = "write every element, or declare the parameter `inout`"});
+    throw Error(
+        {.code = "ir.run.unwritten",
+         .at = m.buffer->span,
+         .message = str("`", element_name(m, at - m.own_written.begin()), "` is not written"),
+         .notes = {str("`", m.buffer->name, "` is an `out` parameter; ", count, " of its ", m.size,
+                       " elements have no value at the end")},
+         .help = "write every element, or declare the parameter `inout`"});
   }
 }
 
-const LayoutTable* Machine::layout_of(const BufferNode& buffer,
-                                      const std::vector<int64_t>& shape, const Values& vars) {
+const LayoutTable* Machine::layout_of(const BufferNode& buffer, const std::vector<int64_t>& shape,
+                                      const Values& vars) {
   std::vector<int64_t> key = shape;
   key.push_back(bits(buffer.elem));
   for (const auto& [var, value] : vars) key.push_back(value);

@@ -24,8 +24,7 @@ std::string first_line(const StmtNode& stmt) {
 void Machine::fail(std::string_view code, const StmtNode* at, std::string message,
                    std::vector<std::string> notes, std::string help) const {
   if (unwritten_) throw Error(unwritten_->diagnostic);  // what follows may be its consequence
-  Diagnostic d{code, at ? at->span : Span{}, std::move(message), std::move(notes),
-               std::move(help)};
+  Diagnostic d{code, at ? at->span : Span{}, std::move(message), std::move(notes), std::move(help)};
   if (at && d.at.line == 0) d.notes.push_back(str("the statement is `", first_line(*at), "`"));
   throw Error(std::move(d));
 }
@@ -90,8 +89,8 @@ std::string Machine::waits_for(const Task& t) const {
   const auto at = t.channel->items.find(number);
   const Item none;
   const Item& item = at == t.channel->items.end() ? none : at->second;
-  std::string text = str("in `", name(op.op), " ", ch.name, "[", t.item, "]`", where(&op), ": item ",
-                         number, " has ");
+  std::string text = str("in `", name(op.op), " ", ch.name, "[", t.item, "]`", where(&op),
+                         ": item ", number, " has ");
   if (acquire) return text + str(item.releases, " of ", ch.releases, " releases");
   text += str(item.commits, " of ", ch.commits, " commits");
   if (item.promised != item.delivered)

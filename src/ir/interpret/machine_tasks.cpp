@@ -183,7 +183,8 @@ void Machine::place_agent(const Fork& f, Task& child, int64_t number) {
 void Machine::start(Fork& f) {
   const int64_t number = static_cast<int64_t>(
       (static_cast<unsigned __int128>(f.started) * static_cast<uint64_t>(f.step) +
-       static_cast<uint64_t>(f.offset)) % static_cast<uint64_t>(f.count));
+       static_cast<uint64_t>(f.offset)) %
+      static_cast<uint64_t>(f.count));
   ++f.started;
   if (--steps_left_ <= 0)
     fail("ir.run.limit", stmt_at(*f.parent),

@@ -25,7 +25,8 @@ int64_t coordinate(const Expr& e, const Values& values) {
 [[noreturn]] void bad_layout(const BufferNode& buffer, const std::string& note) {
   throw Error({.code = "ir.run.layout",
                .at = buffer.span,
-               .message = str("the layout of `", buffer.name, "` is not injective or leaves its "
+               .message = str("the layout of `", buffer.name,
+                              "` is not injective or leaves its "
                               "extents"),
                .notes = {note},
                .help = "give every element and replica a physical place of its own"});

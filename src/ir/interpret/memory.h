@@ -30,7 +30,8 @@ struct ShadowCell {
   int32_t readers = -1;  // more than one: a list of Shadow::readers
 };
 
-/// The atomic accesses to one element since the last plain write, and what their releases published.
+/// The atomic accesses to one element since the last plain write, and what their releases
+/// published.
 struct AtomicCell {
   std::vector<Seen> seen;
   Clock released;

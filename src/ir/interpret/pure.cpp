@@ -33,12 +33,12 @@ void execute_pure(const Inst& i, uint64_t* r) {
     case Op::I64Div: dst = from_int(divide(BinaryOp::Div, as_int(a), as_int(r[i.b]))); break;
     case Op::I64Mod: dst = from_int(divide(BinaryOp::Mod, as_int(a), as_int(r[i.b]))); break;
     case Op::IntBinary: dst = from_int(int_binary(op, y, as_int(a), as_int(r[i.b]))); break;
-    case Op::IntUnary:
-      dst = from_int(int_unary(static_cast<UnaryOp>(i.x), y, as_int(a)));
-      break;
+    case Op::IntUnary: dst = from_int(int_unary(static_cast<UnaryOp>(i.x), y, as_int(a))); break;
     case Op::IntCall: dst = from_int(int_call(static_cast<MathFn>(i.x), y, as_int(a))); break;
     case Op::WrapInt: dst = from_int(wrap_int(y, as_int(a))); break;
-    case Op::FloatBinary: dst = as_cell(float_binary(op, y, as_double(a), as_double(r[i.b]))); break;
+    case Op::FloatBinary:
+      dst = as_cell(float_binary(op, y, as_double(a), as_double(r[i.b])));
+      break;
     case Op::FloatCompare: dst = float_compare(op, as_double(a), as_double(r[i.b])); break;
     case Op::FloatUnary:
       dst = as_cell(float_unary(static_cast<UnaryOp>(i.x), y, as_double(a)));

@@ -24,7 +24,7 @@ struct Item {
   int64_t pending = 0;                  // asynchronous operations issued and not yet run
   bool acquired = false, full = false;
   const StmtNode* first_op = nullptr;
-  Clock committed, filled, freed;  // what commits, asynchronous operations and releases have seen
+  Clock committed, filled, freed;   // what commits, asynchronous operations and releases have seen
   std::vector<Epoch> empty_asyncs;  // issues of operations that deliver no bytes
   std::vector<uint32_t> ended;      // task numbers of operations that have run, free after a wait
 };

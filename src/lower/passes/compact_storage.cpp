@@ -61,9 +61,8 @@ class Placer {
     if (mentions(loop.min, buffer_) || mentions(loop.extent, buffer_) ||
         !may_be_inside(buffer_->scope, loop) || !independent(loop))
       return allocate(Stmt::of(loop));
-    return facts_.inside(loop, [&] {
-      return with(loop, [&](For& out) { out.body = place(loop.body); });
-    });
+    return facts_.inside(
+        loop, [&] { return with(loop, [&](For& out) { out.body = place(loop.body); }); });
   }
 
   /// Concurrent iterations that shared an element would race.
@@ -73,9 +72,8 @@ class Placer {
 
   Stmt inside(const Let& let) {
     if (mentions(let.value, buffer_)) return allocate(Stmt::of(let));
-    return facts_.inside(let, [&] {
-      return with(let, [&](Let& out) { out.body = place(let.body); });
-    });
+    return facts_.inside(let,
+                         [&] { return with(let, [&](Let& out) { out.body = place(let.body); }); });
   }
 
   Stmt inside(const Alloc& a) {
@@ -168,7 +166,8 @@ class Placer {
 /// Makes each allocation as small and as local as its uses allow: it moves into the innermost loop
 /// whose iterations hand nothing on through it, and shrinks to the region touched there.
 ///   before   alloc t: f32[n]
-///            for io in 0..n/8 { for ii in 0..8 { t[io*8 + ii] = … }  for ii in 0..8 { … t[io*8 + ii] } }
+///            for io in 0..n/8 { for ii in 0..8 { t[io*8 + ii] = … }  for ii in 0..8 { … t[io*8 +
+///            ii] } }
 ///   after    for io in 0..n/8 { alloc t: f32[8]
 ///            for ii in 0..8 { t[ii] = … }  for ii in 0..8 { … t[ii] } }
 /// In a parallel loop this makes the buffer private to an iteration. Buffers of `shared` scope stay

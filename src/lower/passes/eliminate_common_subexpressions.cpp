@@ -19,12 +19,12 @@ struct SameExpr {
   bool operator()(const Expr& a, const Expr& b) const { return equal(a, b); }
 };
 
-/// Which expressions are shared: all that read no memory, wherever they stand; or those that do, for
-/// which one statement is the limit.
+/// Which expressions are shared: all that read no memory, wherever they stand; or those that do,
+/// for which one statement is the limit.
 enum class Which { Pure, Loads };
 
-/// Worth a name: an operation on something that is not constant. Ramps and broadcasts stay in place,
-/// since back ends read the shape of an access from them.
+/// Worth a name: an operation on something that is not constant. Ramps and broadcasts stay in
+/// place, since back ends read the shape of an access from them.
 bool is_candidate(const Expr& e, Which which) {
   if (e.as<Load>()) return which == Which::Loads;
   if (e.as<Ramp>() || e.as<Broadcast>() || e.as<Guard>() || e.as<VarNode>()) return false;
@@ -94,7 +94,8 @@ class Shared {
   /// A named expression's parts are used where it is named.
   void widen_parts(const Expr& e, const std::vector<const StmtNode*>& scope) {
     for_each_child(e, [&](const Expr& c) {
-      if (const auto found = uses_.find(c); found != uses_.end()) narrow(found->second.scope, scope);
+      if (const auto found = uses_.find(c); found != uses_.end())
+        narrow(found->second.scope, scope);
       widen_parts(c, scope);
     });
   }
@@ -114,9 +115,9 @@ class Shared {
     }
     if (const Alloc* a = s.as<Alloc>())
       if (const Buffer b = substitute(a->buffer, aliases_); b != a->buffer) resized_[a->buffer] = b;
-    return map_children(s, {[&](const Expr& e) { return replace(e); },
-                            [&](const Stmt& c) { return apply(c); },
-                            [&](const Buffer& b) { return now(b); }});
+    return map_children(
+        s, {[&](const Expr& e) { return replace(e); }, [&](const Stmt& c) { return apply(c); },
+            [&](const Buffer& b) { return now(b); }});
   }
 
   Buffer now(const Buffer& b) const {
@@ -135,9 +136,9 @@ class Shared {
   }
   Expr parts_replaced(const Expr& e) const {
     if (e.as<Guard>() && which_ == Which::Loads) return e;
-    return map_children(e, {[&](const Expr& c) { return replace(c); },
-                            [](const Stmt& s) { return s; },
-                            [&](const Buffer& b) { return now(b); }});
+    return map_children(e,
+                        {[&](const Expr& c) { return replace(c); }, [](const Stmt& s) { return s; },
+                         [&](const Buffer& b) { return now(b); }});
   }
 
   Which which_;

@@ -48,9 +48,9 @@ class Flat {
     const auto places = const_int(flat_->shape[0]), filled = const_int(used);
     if (places && places == filled) return {};
     const Var p(str(logical_->name, "_pad"));
-    return make_stmt<For>(logical_->span, p, Expr(0), flat_->shape[0],
-                          make_stmt<Store>(logical_->span, flat_, std::vector<Expr>{p},
-                                           imm(flat_->elem, 0)));
+    return make_stmt<For>(
+        logical_->span, p, Expr(0), flat_->shape[0],
+        make_stmt<Store>(logical_->span, flat_, std::vector<Expr>{p}, imm(flat_->elem, 0)));
   }
 
  private:
@@ -212,8 +212,8 @@ class Flattener {
 
 }  // namespace
 
-/// Applies layout functions and row-major shapes: every buffer becomes one-dimensional (a scalar stays
-/// one), every access gets an address counted in elements.
+/// Applies layout functions and row-major shapes: every buffer becomes one-dimensional (a scalar
+/// stays one), every access gets an address counted in elements.
 ///   before   alloc t: f32[4, n]   t[i, j] = t[i, ramp(0, 1, 8)] …
 ///   after    alloc t: f32[4*n]    t[i*n + j] = t[ramp(i*n, 1, 8)] …
 /// The region of an instruction call becomes the addresses from its first to its last element.

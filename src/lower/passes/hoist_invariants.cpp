@@ -116,12 +116,12 @@ class Hoister {
     const Expr e = Expr::of(node);
     if (e.type() == kIndex && here() > 0) return index(e, self);
     const int depth = depth_of(e);
-    if (depth < here() && !vars_of(e).empty())
-      return before(depth, self.children(node), "inv");
+    if (depth < here() && !vars_of(e).empty()) return before(depth, self.children(node), "inv");
     return self.children(node);
   }
 
-  /// An index as sums by depth, each inside of the next: what a loop does not change stands before it.
+  /// An index as sums by depth, each inside of the next: what a loop does not change stands before
+  /// it.
   ///   io*448 + k*32 + 64 in `for io { for k`   ->   inv = io*448;  inv + k*32 + 64
   template <class Self>
   Expr index(const Expr& e, Self& self) {

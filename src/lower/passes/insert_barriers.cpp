@@ -17,9 +17,9 @@ namespace {
 /// An access of each thread of a block; lets are put in.
 struct ThreadAccess {
   int id = 0;
-  Access access;               // `around`: the scopes that are the same for all threads
-  std::vector<Around> inner;   // those inside the statement
-  std::vector<Var> passed;     // loops around it that have moved on since
+  Access access;              // `around`: the scopes that are the same for all threads
+  std::vector<Around> inner;  // those inside the statement
+  std::vector<Var> passed;    // loops around it that have moved on since
 };
 /// The accesses since the last barrier.
 using State = std::vector<ThreadAccess>;
@@ -45,8 +45,8 @@ void add(State& state, const ThreadAccess& a) {
   if (std::ranges::none_of(state, same)) state.push_back(a);
 }
 
-/// `a` when the loop over `var` has gone on: it happened in some iteration, or in an earlier one than
-/// the one that runs now.
+/// `a` when the loop over `var` has gone on: it happened in some iteration, or in an earlier one
+/// than the one that runs now.
 ThreadAccess moved_on(const ThreadAccess& a, const Var& var, bool still_running) {
   ThreadAccess out = a;
   std::vector<Around>& around = out.access.around;
@@ -132,7 +132,8 @@ class Threads {
   }
 
   Node within(const Around& scope, const Stmt& body) {
-    path_.push_back({scope.var, put_lets(scope.min), put_lets(scope.extent), put_lets(scope.value)});
+    path_.push_back(
+        {scope.var, put_lets(scope.min), put_lets(scope.extent), put_lets(scope.value)});
     Node node = build(body);
     path_.pop_back();
     return node;
@@ -171,13 +172,14 @@ class Threads {
     for (const ThreadAccess& a : node.accesses) {
       for (const ThreadAccess& b : node.accesses) {
         if (!meet(a, b)) continue;
-        throw Error({.code = "lower.barriers.inside",
-                     .at = a.access.stmt->span,
-                     .message = str("threads meet in `", a.access.buffer->name,
-                                    "` where no barrier can stand between them"),
-                     .notes = {"inside this statement one thread writes what another reads or writes"},
-                     .help = "split the statement through a register buffer, or make the condition "
-                             "or loop around it the same for all threads"});
+        throw Error(
+            {.code = "lower.barriers.inside",
+             .at = a.access.stmt->span,
+             .message = str("threads meet in `", a.access.buffer->name,
+                            "` where no barrier can stand between them"),
+             .notes = {"inside this statement one thread writes what another reads or writes"},
+             .help = "split the statement through a register buffer, or make the condition "
+                     "or loop around it the same for all threads"});
       }
     }
   }
@@ -234,7 +236,8 @@ class Threads {
 
   // Where barriers must stand.
 
-  /// Moves `state` over the node; puts in the barriers that are needed, or finds that one is missing.
+  /// Moves `state` over the node; puts in the barriers that are needed, or finds that one is
+  /// missing.
   void flow(Node& node, State& state) {
     if (node.barrier_before || node.kind == Node::Kind::Barrier) state.clear();
     if (meet_any(state, node.accesses)) {
@@ -307,11 +310,12 @@ class Threads {
 
   Stmt emit(const Node& node) const {
     size_t next = 0;
-    Stmt out = node.children.empty()
-                   ? node.stmt
-                   : map_children(node.stmt, {[](const Expr& e) { return e; },
-                                              [&](const Stmt&) { return emit(node.children[next++]); },
-                                              [](const Buffer& b) { return b; }});
+    Stmt out =
+        node.children.empty()
+            ? node.stmt
+            : map_children(node.stmt, {[](const Expr& e) { return e; },
+                                       [&](const Stmt&) { return emit(node.children[next++]); },
+                                       [](const Buffer& b) { return b; }});
     if (!node.barrier_before) return out;
     return seq({make_stmt<Barrier>(node.stmt->span, BarrierReach::Block), out}, node.stmt->span);
   }
@@ -337,8 +341,8 @@ bool has_channels(const Stmt& s) {
 
 }  // namespace
 
-/// Puts a barrier between accesses of different threads of a block that may touch one element, so that
-/// the statements take effect for all threads in the order of the text.
+/// Puts a barrier between accesses of different threads of a block that may touch one element, so
+/// that the statements take effect for all threads in the order of the text.
 ///   before   bind(thread.x) for t in 0..32 { s[t] = a[t]   b[t] = s[31 - t] }
 ///   after    bind(thread.x) for t in 0..32 { s[t] = a[t]   barrier block   b[t] = s[31 - t] }
 /// Follows loops round their back edges and both sides of branches; without any one of the barriers

@@ -7,8 +7,8 @@ namespace tilewright::lower {
 
 using namespace ir;
 
-/// Replaces each block by its statements under the loops around it: iterators become their bindings,
-/// the predicate an `if`, and the init an `if` on the first instance of the reduction.
+/// Replaces each block by its statements under the loops around it: iterators become their
+/// bindings, the predicate an `if`, and the init an `if` on the first instance of the reduction.
 ///   before   block c(i: spatial n = io*8 + ii, k: reduce m = ko) where io*8 + ii < n
 ///              { init { C[i] = 0.0 }  C[i] sum= A[i, k] }
 ///   after    if io*8 + ii < n {

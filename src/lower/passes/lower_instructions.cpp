@@ -43,8 +43,8 @@ Stmt meaning_of(const InstrCall& call) {
 
 }  // namespace
 
-/// Replaces each call of an instruction that the target does not have by the instruction's meaning on
-/// the given regions.
+/// Replaces each call of an instruction that the target does not have by the instruction's meaning
+/// on the given regions.
 ///   before   call outer.update(C[i +: 2], A[i +: 2], B[k])
 ///   after    for y in 0..2 { C[i + y] sum= A[i + y] * B[k] }
 /// Needs:  nothing; before lower_blocks, since a meaning may be written with blocks.

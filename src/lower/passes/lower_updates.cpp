@@ -9,9 +9,7 @@ namespace tilewright::lower {
 using namespace ir;
 
 Stmt expand_update(const Update& u, const Expr& mask) {
-  const auto read = [&](const Target& t) {
-    return make<Load>(u.span, t.buffer, t.indices, mask);
-  };
+  const auto read = [&](const Target& t) { return make<Load>(u.span, t.buffer, t.indices, mask); };
   const auto write = [&](const Target& t, const Expr& value) {
     return make_stmt<Store>(u.span, t.buffer, t.indices, value, mask);
   };

@@ -163,8 +163,7 @@ class Interleaver {
     return with(c, [&](ChannelScope& out) { out.body = run(c.body); });
   }
   Stmt stream(const Let& let) {
-    if (!varying_.contains(let.var))
-      return with(let, [&](Let& out) { out.body = run(let.body); });
+    if (!varying_.contains(let.var)) return with(let, [&](Let& out) { out.body = run(let.body); });
     std::vector<std::pair<Var, Expr>> lets;
     for (size_t t = 0; t < threads(); ++t) {
       const Stmt probe = of_thread(make_stmt<Let>(let.span, let.var, let.value, nothing()), t);
@@ -187,13 +186,13 @@ class Interleaver {
 }  // namespace
 
 /// Writes out the iterations of each virtual-thread loop as one stream, interleaved statement by
-/// statement; what an iteration keeps to itself gets a leading dimension of one place per iteration.
-///   before   vthread for v in 0..2 { alloc t: f32[4]   for k in 0..n { t[0] = a[v, k]  b[v, k] = t[0] } }
-///   after    alloc t: f32[2, 4]   for k in 0..n { t[0, 0] = a[0, k]  t[1, 0] = a[1, k]
+/// statement; what an iteration keeps to itself gets a leading dimension of one place per
+/// iteration.
+///   before   vthread for v in 0..2 { alloc t: f32[4]   for k in 0..n { t[0] = a[v, k]  b[v, k] =
+///   t[0] } } after    alloc t: f32[2, 4]   for k in 0..n { t[0, 0] = a[0, k]  t[1, 0] = a[1, k]
 ///                                                 b[0, k] = t[0, 0]  b[1, k] = t[1, 0] }
-/// A loop or branch that depends on the thread is written once for each. A buffer whose contents are
-/// the same in every thread stays one and is filled once.
-/// Needs:  no blocks; constant extents.
+/// A loop or branch that depends on the thread is written once for each. A buffer whose contents
+/// are the same in every thread stays one and is filled once. Needs:  no blocks; constant extents.
 /// Leaves: no vthread loop in the function.
 LoopFunc lower_vthread(const LoopFunc& func, PassContext& context) {
   require_no_blocks(func, "lower_vthread");
@@ -201,11 +200,12 @@ LoopFunc lower_vthread(const LoopFunc& func, PassContext& context) {
     if (loop.loop != ForKind::VThread) return self.children(loop);
     const std::optional<int64_t> threads = const_int(loop.extent);
     if (!threads) {
-      throw Error({.code = "lower.vthread.extent",
-                   .at = loop.span,
-                   .message = str("cannot interleave the virtual threads of `", loop.var.name(), "`"),
-                   .notes = {str("their number ", print(loop.extent), " is not a constant")},
-                   .help = "split the loop by a constant and make the inner part the vthread"});
+      throw Error(
+          {.code = "lower.vthread.extent",
+           .at = loop.span,
+           .message = str("cannot interleave the virtual threads of `", loop.var.name(), "`"),
+           .notes = {str("their number ", print(loop.extent), " is not a constant")},
+           .help = "split the loop by a constant and make the inner part the vthread"});
     }
     const Stmt body = self(loop.body);
     if (*threads <= 0) return nothing();

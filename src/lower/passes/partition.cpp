@@ -186,15 +186,11 @@ Stmt with_known(const Stmt& s, const std::unordered_map<Expr, Expr>& known) {
       },
       [](const Guard& g, auto& self) -> Expr {
         const Expr cond = self(g.cond);
-        return is_true(cond)    ? self(g.yes)
-               : is_false(cond) ? self(g.no)
-                                : self.children(g);
+        return is_true(cond) ? self(g.yes) : is_false(cond) ? self(g.no) : self.children(g);
       },
       [](const Select& g, auto& self) -> Expr {
         const Expr cond = self(g.cond);
-        return is_true(cond)    ? self(g.yes)
-               : is_false(cond) ? self(g.no)
-                                : self.children(g);
+        return is_true(cond) ? self(g.yes) : is_false(cond) ? self(g.no) : self.children(g);
       },
       [](const If& branch, auto& self) -> Stmt {
         const Expr cond = self(branch.cond);
@@ -235,9 +231,8 @@ class Partitioner {
       return run(substitute(loop.body, loop.var, loop.min));
     const bool together = loop.loop == ForKind::Vectorized || loop.loop == ForKind::Bound;
     if (together) lanes_.push_back(loop.var);
-    const Stmt out = facts_.inside(loop, [&] {
-      return with(loop, [&](For& f) { f.body = run(loop.body); });
-    });
+    const Stmt out =
+        facts_.inside(loop, [&] { return with(loop, [&](For& f) { f.body = run(loop.body); }); });
     if (together) lanes_.pop_back();
     return out;
   }
@@ -245,9 +240,8 @@ class Partitioner {
   Stmt partition(const For& loop) {
     if (loop.loop != ForKind::Serial && loop.loop != ForKind::Parallel) return descend(loop);
     const Steady steady = Finder(loop, lanes_, facts_.here()).result();
-    const int64_t copies = loop.loop == ForKind::Parallel
-                               ? 1
-                               : !steady.begins.empty() + !steady.ends.empty();
+    const int64_t copies =
+        loop.loop == ForKind::Parallel ? 1 : !steady.begins.empty() + !steady.ends.empty();
     const int64_t growth = copies * size_of(loop.body);
     if (steady.known.empty() || growth > left_) return descend(loop);
 
@@ -282,8 +276,7 @@ class Partitioner {
   /// One parallel loop stays one: its iterations choose.
   Stmt choose(const For& loop, const Expr& begin, const Expr& end, const Stmt& clean) {
     return facts_.inside(loop, [&] {
-      const Expr inside =
-          simplified(logical_and(begin <= loop.var, loop.var < end));
+      const Expr inside = simplified(logical_and(begin <= loop.var, loop.var < end));
       const Stmt yes = facts_.where(inside, [&] { return run(clean); });
       if (is_true(inside)) return with(loop, [&](For& out) { out.body = yes; });
       const Stmt no = facts_.where(logical_not(inside), [&] { return run(loop.body); });
@@ -308,7 +301,8 @@ class Partitioner {
 }  // namespace
 
 /// Splits loops so that conditions on their variables hold for all of the middle part, which then
-/// carries no test; the borders keep theirs. A parallel loop stays one loop whose iterations choose.
+/// carries no test; the borders keep theirs. A parallel loop stays one loop whose iterations
+/// choose.
 ///   before   for i in 0..n { y[i] = guard(0 <= i - 1 && i + 1 < n, x[i - 1] + x[i + 1], 0.0) }
 ///   after    for i in 0..1 { …guarded… }
 ///            for i in 1..n - 1 { y[i] = x[i - 1] + x[i + 1] }

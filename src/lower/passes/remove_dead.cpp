@@ -41,7 +41,9 @@ std::unordered_set<Buffer> read_buffers(const LoopFunc& func) {
 /// The variables that something mentions, shapes of allocations included.
 std::unordered_set<Var> used_vars(const Stmt& s) {
   std::unordered_set<Var> used;
-  const auto see = [&](const Expr& e) { walk(e, [&](const VarNode& v) { used.insert(Var::of(v)); }); };
+  const auto see = [&](const Expr& e) {
+    walk(e, [&](const VarNode& v) { used.insert(Var::of(v)); });
+  };
   walk(
       s, [&](const VarNode& v) { used.insert(Var::of(v)); },
       [&](const Alloc& a) {
@@ -91,8 +93,8 @@ Stmt sweep(const Stmt& s, const std::unordered_set<Buffer>& read,
 
 }  // namespace
 
-/// Removes what nobody uses: stores to allocated buffers that are never read, lets, allocations, loops
-/// and branches without effect.
+/// Removes what nobody uses: stores to allocated buffers that are never read, lets, allocations,
+/// loops and branches without effect.
 ///   before   alloc t: f32[4]   let n = i*4   t[0] = 1.0   y[i] = 2.0
 ///   after    y[i] = 2.0
 /// Needs:  no blocks.

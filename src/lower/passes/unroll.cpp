@@ -18,7 +18,9 @@ int64_t unrolled_size(const Stmt& s, int64_t limit) {
   int64_t inside = 0;
   for_each_child(
       s, [](const Expr&) {},
-      [&](const Stmt& child) { inside = std::min(limit + 1, inside + unrolled_size(child, limit)); });
+      [&](const Stmt& child) {
+        inside = std::min(limit + 1, inside + unrolled_size(child, limit));
+      });
   if (s.as<Seq>()) return inside;
   const For* loop = s.as<For>();
   if (!loop || loop->loop != ForKind::Unrolled) return std::min(limit + 1, inside + 1);

@@ -28,8 +28,8 @@ namespace {
 /// May lanes of the update be combined with each other before they reach the target?
 bool can_reduce_lanes(const ReducerNode& r) {
   const auto op = single_op(r);
-  return op == BinaryOp::Add || op == BinaryOp::Mul || op == BinaryOp::Min ||
-         op == BinaryOp::Max || op == BinaryOp::And || op == BinaryOp::Or;
+  return op == BinaryOp::Add || op == BinaryOp::Mul || op == BinaryOp::Min || op == BinaryOp::Max ||
+         op == BinaryOp::And || op == BinaryOp::Or;
 }
 
 std::string place(const Access& a) {
@@ -59,7 +59,8 @@ void check_independent(const For& loop, const arith::Context& outside) {
     for (size_t j = i; j < shared.size(); ++j) {
       const Access &a = shared[i], &b = shared[j];
       if (a.buffer != b.buffer || !(a.writes || b.writes)) continue;
-      // Terms of one target may be combined in any order; one vector must not name it twice, though.
+      // Terms of one target may be combined in any order; one vector must not name it twice,
+      // though.
       const bool commute = a.reducer && a.reducer == b.reducer && can_reduce_lanes(*a.reducer);
       if (commute && (i != j || same_place(a, loop.var))) continue;
       if (across.disjoint(a, b)) continue;
@@ -112,8 +113,7 @@ class Lanes {
     } else if (const Store* store = s.as<Store>()) {
       touch(store->buffer, store->indices, varies(store->value, w_));
     } else if (const Update* u = s.as<Update>()) {
-      const bool any =
-          std::ranges::any_of(u->values, [&](const Expr& e) { return varies(e, w_); });
+      const bool any = std::ranges::any_of(u->values, [&](const Expr& e) { return varies(e, w_); });
       for (const Target& t : u->targets) touch(t.buffer, t.indices, any);
     } else if (const If* branch = s.as<If>()) {
       masked = masked || varies(branch->cond, w_);
@@ -154,7 +154,8 @@ class Lanes {
 
   Stmt one(const Store& s, const Expr& mask) {
     if (s.mask || s.rank) refuse_stmt(s, "a store with a mask or rank of its own stands in it");
-    if (!varies_at(s.buffer, s.indices)) return Stmt::of(s);  // of an own buffer, the same in every lane
+    if (!varies_at(s.buffer, s.indices))
+      return Stmt::of(s);  // of an own buffer, the same in every lane
     return make_stmt<Store>(s.span, buffer(s.buffer), widen_indices(s.buffer, s.indices, w_, mask),
                             vector(s.value, mask), mask);
   }
@@ -178,7 +179,8 @@ class Lanes {
   /// All lanes into one element: c[] sum= v  ->  c[] sum= reduce_add(v).
   Stmt reduce(const Update& u, const Expr& mask) {
     Expr value = vector(u.values[0], mask);
-    if (mask) value = make<Select>(u.span, mask, value, broadcast(u.reducer->identity[0], w_.lanes));
+    if (mask)
+      value = make<Select>(u.span, mask, value, broadcast(u.reducer->identity[0], w_.lanes));
     return with(u, [&](Update& out) {
       out.values = {make<VectorReduce>(u.span, *single_op(*u.reducer), value)};
     });
@@ -213,9 +215,8 @@ class Lanes {
       refuse("lower.vectorize.inner_extent", loop_, f.span,
              str("the number of iterations of `", f.var.name(), "` inside depends on it"),
              "make the inner loop's extent the same for all iterations");
-    return facts_.inside(f, [&] {
-      return with(f, [&](For& out) { out.body = stmt(f.body, mask); });
-    });
+    return facts_.inside(f,
+                         [&] { return with(f, [&](For& out) { out.body = stmt(f.body, mask); }); });
   }
 
   Stmt one(const If& s, const Expr& mask) {
@@ -270,7 +271,9 @@ class Lanes {
   Stmt one(const InstrCall& s, const Expr&) {
     refuse_stmt(s, str("a call of instruction `", s.instr->name, "` stands inside"));
   }
-  Stmt one(const Block& s, const Expr&) { refuse_stmt(s, str("block `", s.name, "` stands inside")); }
+  Stmt one(const Block& s, const Expr&) {
+    refuse_stmt(s, str("block `", s.name, "` stands inside"));
+  }
   Stmt one(const StmtNode& s, const Expr&) {
     refuse_stmt(s, "agents, channels or barriers stand inside");
   }
@@ -346,8 +349,8 @@ Stmt vectorize_loop(const For& loop, const Limits& limits, const arith::Context&
 
 }  // namespace
 
-/// Replaces each vectorised loop by operations on all its lanes at once, after a proof that the order
-/// of its iterations does not matter.
+/// Replaces each vectorised loop by operations on all its lanes at once, after a proof that the
+/// order of its iterations does not matter.
 ///   before   vectorized for j in 0..8 { if b + j < n { c[b + j] = a[b + j] * s[] } }
 ///   after    let mask = ramp(b, 1, 8) < broadcast(n, 8)
 ///            c[ramp(b, 1, 8)] = a[ramp(b, 1, 8)] mask(mask) * broadcast(s[], 8) mask mask

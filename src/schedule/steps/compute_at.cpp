@@ -17,11 +17,11 @@ struct Refuse {
   const ir::For& loop;
   [[noreturn]] void operator()(const char* code, const std::string& note,
                                const std::string& help) const {
-    throw Error({.code = code,
-                 .message = str("cannot compute block `", block.name, "` at `", loop.var.name(),
-                                "`"),
-                 .notes = {note},
-                 .help = help});
+    throw Error(
+        {.code = code,
+         .message = str("cannot compute block `", block.name, "` at `", loop.var.name(), "`"),
+         .notes = {note},
+         .help = help});
   }
 };
 
@@ -31,7 +31,8 @@ void check_uses(const Program& program, const ir::Block& block, const Stmt& nest
                 const ir::For& loop, const Refuse& refuse) {
   for (const ir::Region& w : block.writes)
     if (param_of(program.func(), w.buffer))
-      refuse("schedule.compute_at.output", str("`", w.buffer->name, "` is a result of the function"),
+      refuse("schedule.compute_at.output",
+             str("`", w.buffer->name, "` is a result of the function"),
              "use cache_write first, and move the block that fills the cache");
   const auto in = [](const std::vector<ir::Region>& regions, const ir::Buffer& b) {
     return std::any_of(regions.begin(), regions.end(),
@@ -90,9 +91,8 @@ Results ComputeAt::apply(Program& program) const {
   ir::Region needed = touched(at.body, p.writes[0].buffer, false, context);
   for (size_t i = 1; i < p.writes.size(); ++i) {
     ir::Region more = touched(at.body, p.writes[i].buffer, false, context);
-    const bool unread = std::all_of(more.ranges.begin(), more.ranges.end(), [](const ir::Range& r) {
-      return ir::is_const(r.extent, 0);
-    });
+    const bool unread = std::all_of(more.ranges.begin(), more.ranges.end(),
+                                    [](const ir::Range& r) { return ir::is_const(r.extent, 0); });
     if (unread) continue;
     more.buffer = needed.buffer;
     needed = arith::unite(needed, more, context);

@@ -102,9 +102,9 @@ Results DecomposeReduction::apply(Program& program) const {
   std::vector<ir::Region> writes;
   for (const ir::Region& w : b.writes)
     writes.push_back(ir::substitute(ir::substitute(w, starts), iters));
-  ir::Stmt nest = ir::make_stmt<ir::Block>(
-      b.span, init_name, spatial, predicate, std::vector<ir::Region>{}, writes, nullptr,
-      ir::substitute(ir::substitute(b.init, starts), iters));
+  ir::Stmt nest = ir::make_stmt<ir::Block>(b.span, init_name, spatial, predicate,
+                                           std::vector<ir::Region>{}, writes, nullptr,
+                                           ir::substitute(ir::substitute(b.init, starts), iters));
   for (size_t i = inner.size(); i-- > 0;)
     nest = ir::make_stmt<ir::For>(inner[i]->span, vars[i], at_start(inner[i]->min),
                                   at_start(inner[i]->extent), nest);

@@ -104,8 +104,7 @@ Results ComputeInline::apply(Program& program) const {
         const auto* changed = now.as<ir::Block>();
         // Only blocks whose loads changed get new read regions.
         if (changed->body == b.body && changed->init == b.init) return now;
-        return ir::with(*changed,
-                        [&](ir::Block& n) { n.reads = reads_of(n.init, n.body); });
+        return ir::with(*changed, [&](ir::Block& n) { n.reads = reads_of(n.init, n.body); });
       },
       [&](const ir::Alloc& a, auto& self) -> Stmt {
         return a.buffer == buffer ? self(a.body) : self.children(a);
@@ -185,10 +184,10 @@ Results ReverseComputeInline::apply(Program& program) const {
                str("`", r.buffer->name, "` is not complete before block `", producer->name, "`"),
                "inline a consumer whose other inputs come earlier");
 
-  const Expr value = ir::rewrite(ir::substitute(use.value, map), [&](const ir::Load& l, auto& self)
-                                     -> Expr {
-    return l.buffer == buffer ? made.value : self.children(l);
-  });
+  const Expr value =
+      ir::rewrite(ir::substitute(use.value, map), [&](const ir::Load& l, auto& self) -> Expr {
+        return l.buffer == buffer ? made.value : self.children(l);
+      });
   std::vector<Expr> indices;
   for (const Expr& i : use.indices) indices.push_back(ir::substitute(i, map));
   const Stmt body = ir::make_stmt<ir::Store>(use.span, use.buffer, indices, value);

@@ -82,18 +82,19 @@ Results Fission::apply(Program& program) const {
   const auto* all = i.body.as<ir::Seq>();
   const int64_t cut = program.value(after);
   if (!all || cut < 1 || cut >= static_cast<int64_t>(all->stmts.size()))
-    throw Error({.code = "schedule.fission.place",
-                 .message = str("cannot cut the body of `", i.var.name(), "` after statement ", cut),
-                 .notes = {str("it has ", all ? all->stmts.size() : 1, " statements")},
-                 .help = "name a statement with another one after it; an allocation around both "
-                         "must be moved out first"});
+    throw Error(
+        {.code = "schedule.fission.place",
+         .message = str("cannot cut the body of `", i.var.name(), "` after statement ", cut),
+         .notes = {str("it has ", all ? all->stmts.size() : 1, " statements")},
+         .help = "name a statement with another one after it; an allocation around both "
+                 "must be moved out first"});
   const Stmt first = ir::seq({all->stmts.begin(), all->stmts.begin() + cut});
   const Stmt second = ir::seq({all->stmts.begin() + cut, all->stmts.end()});
   require_movable(program, i, first, second, name);
   const ir::Var var(str(i.var.name(), "_1"));
   const Stmt early = ir::with(i, [&](ir::For& f) { f.body = first; });
-  const Stmt late = ir::make_stmt<ir::For>(i.span, var, i.min, i.extent,
-                                           ir::substitute(second, i.var, var));
+  const Stmt late =
+      ir::make_stmt<ir::For>(i.span, var, i.min, i.extent, ir::substitute(second, i.var, var));
   const ir::Var kept = i.var;
   program.replace(i, ir::seq({early, late}));
   return {LoopResult{kept}, LoopResult{var}};

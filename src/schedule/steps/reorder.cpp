@@ -82,12 +82,13 @@ void check_inits(const Chain& chain) {
         if (!space) counts_up = counts_up && form && form->coefficient(l->var) > 0;
       }
       if (!reduction || (!spatial && counts_up)) continue;
-      throw Error({.code = "schedule.reorder.init",
-                   .message = str("cannot reorder `", l->var.name(), "` around block `", b.name, "`"),
-                   .notes = {str("the block starts its reduction in the first iteration, and `",
-                                 l->var.name(), "` ", spatial ? "serves spatial iterators too"
-                                                              : "does not simply count it up")},
-                   .help = "split the init off with decompose_reduction first"});
+      throw Error(
+          {.code = "schedule.reorder.init",
+           .message = str("cannot reorder `", l->var.name(), "` around block `", b.name, "`"),
+           .notes = {str("the block starts its reduction in the first iteration, and `",
+                         l->var.name(), "` ",
+                         spatial ? "serves spatial iterators too" : "does not simply count it up")},
+           .help = "split the init off with decompose_reduction first"});
     }
   });
 }
@@ -124,11 +125,11 @@ Results Reorder::apply(Program& program) const {
 
 Results Tile::apply(Program& program) const {
   if (loops.size() != factors.size())
-    throw Error({.code = "schedule.tile.factors",
-                 .message = str("tile names ", loops.size(), " loops and ", factors.size(),
-                                " factors"),
-                 .notes = {},
-                 .help = "give one factor for each loop"});
+    throw Error(
+        {.code = "schedule.tile.factors",
+         .message = str("tile names ", loops.size(), " loops and ", factors.size(), " factors"),
+         .notes = {},
+         .help = "give one factor for each loop"});
   Results outer, inner;
   for (size_t i = 0; i < loops.size(); ++i) {
     const Results parts = Split{loops[i], {Number::open_one(), factors[i]}}.apply(program);

@@ -35,8 +35,8 @@ const ir::For& own_root(const Program& program, const ir::For& loop, const Stmt&
   return loop;
 }
 
-/// Each element of `buffer` is written in one iteration only of `loop` and of the loops around it up
-/// to `root`, so that it is complete when that iteration ends.
+/// Each element of `buffer` is written in one iteration only of `loop` and of the loops around it
+/// up to `root`, so that it is complete when that iteration ends.
 void require_complete(const Program& program, const ir::Buffer& buffer, const ir::For& loop,
                       const ir::For& root, const Refuse& refuse) {
   const Path path = program.path_to(loop);
@@ -79,8 +79,8 @@ void require_exact(const Program& program, const ir::Buffer& buffer, const ir::F
       const ir::Range& y = wanted[static_cast<size_t>(first_index.iter_of_dim[d])];
       if (!context.can_prove_equal(x.min, y.min) || !context.can_prove_equal(x.extent, y.extent))
         refuse("schedule.reverse_compute_at.writers",
-               str("blocks `", first->name, "` and `", a.block->name, "` write different parts of `",
-                   buffer->name, "`"),
+               str("blocks `", first->name, "` and `", a.block->name,
+                   "` write different parts of `", buffer->name, "`"),
                "move the consumer before cutting its producer");
     }
   }
@@ -123,8 +123,8 @@ Results ReverseComputeAt::apply(Program& program) const {
     if (a.block == &c) continue;
     const Stmt where = a.block ? Stmt::of(*a.block) : Stmt();
     const std::string who = a.block ? str("block `", a.block->name, "`") : "a plain statement";
-    const bool inside = where ? contains(Stmt::of(at), where)
-                              : std::count(a.loops.begin(), a.loops.end(), &at) > 0;
+    const bool inside =
+        where ? contains(Stmt::of(at), where) : std::count(a.loops.begin(), a.loops.end(), &at) > 0;
     const bool earlier = where && stands_before(program, where, Stmt::of(root));
     const bool later = where && stands_before(program, nest, where);
     for (const ir::Region& w : c.writes)
@@ -172,15 +172,15 @@ Results ReverseComputeAt::apply(Program& program) const {
         const auto it = std::find_if(c.iters.begin(), c.iters.end(), [&](const ir::BlockIter& i) {
           return i.var == r.ranges[d].min && ir::is_const(r.ranges[d].extent, 1);
         });
-        const bool whole = context.can_prove(done.ranges[d].min <= 0) &&
-                           context.can_prove(buffer->shape[d] <=
-                                             done.ranges[d].min + done.ranges[d].extent);
+        const bool whole =
+            context.can_prove(done.ranges[d].min <= 0) &&
+            context.can_prove(buffer->shape[d] <= done.ranges[d].min + done.ranges[d].extent);
         if (whole) continue;  // every iteration holds all of this dimension
         if (it == c.iters.end())
-          refuse("schedule.reverse_compute_at.index",
-                 str("dimension ", d, " of `", buffer->name,
-                     "` is not read at one of its iterators"),
-                 "move a block that reads its producer element by element");
+          refuse(
+              "schedule.reverse_compute_at.index",
+              str("dimension ", d, " of `", buffer->name, "` is not read at one of its iterators"),
+              "move a block that reads its producer element by element");
         const size_t i = it - c.iters.begin();
         // One read decides which instances belong to an iteration; another one may only agree, else
         // the instances between the two would never run.
@@ -195,15 +195,16 @@ Results ReverseComputeAt::apply(Program& program) const {
                  str("it runs where nothing is produced: `", it->var.name(),
                      "` goes further than dimension ", d, " of `", buffer->name, "`"),
                  "move a block whose domain is not larger than its producer's");
-        if (placed[i] && !(context.can_prove_equal(placement.domain[i].min, done.ranges[d].min) &&
-                           context.can_prove_equal(placement.domain[i].extent,
-                                                   done.ranges[d].extent)))
+        if (placed[i] &&
+            !(context.can_prove_equal(placement.domain[i].min, done.ranges[d].min) &&
+              context.can_prove_equal(placement.domain[i].extent, done.ranges[d].extent)))
           refuse("schedule.reverse_compute_at.index",
                  str("its inputs are complete in different ranges of `", it->var.name(), "`"),
                  "move a block whose producers are tiled alike");
         placement.domain[i] = done.ranges[d];
         placed[i] = true;
-        if (!around.can_prove(first <= total.ranges[d].min)) keep = ir::both(keep, first <= it->var);
+        if (!around.can_prove(first <= total.ranges[d].min))
+          keep = ir::both(keep, first <= it->var);
         // Past the domain place_block adds a predicate by itself.
         if (!around.can_prove(it->extent <= last) &&
             !around.can_prove(total.ranges[d].min + total.ranges[d].extent <= last))
@@ -230,7 +231,8 @@ Results ReverseComputeAt::apply(Program& program) const {
                     // Allocations inside end with the loop's body; the consumer goes in with them.
                     std::vector<const ir::Alloc*> allocs;
                     Stmt inner = f.body;
-                    while (const auto* a = inner.as<ir::Alloc>()) allocs.push_back(a), inner = a->body;
+                    while (const auto* a = inner.as<ir::Alloc>())
+                      allocs.push_back(a), inner = a->body;
                     inner = ir::seq({inner, moved});
                     for (size_t i = allocs.size(); i-- > 0;)
                       inner = ir::with(*allocs[i], [&](ir::Alloc& n) { n.body = inner; });

@@ -33,11 +33,13 @@ void check_loop(const Program& program, const ir::Block& b, const ir::For& loop)
       refuse(b, loop, str("it serves the iterator `", it.var.name(), "`, which does not reduce"),
              "name a loop of the reduction");
   }
-  if (!serves) refuse(b, loop, "it serves no iterator of the block", "name a loop of the reduction");
+  if (!serves)
+    refuse(b, loop, "it serves no iterator of the block", "name a loop of the reduction");
   for (const ir::For* l : program.loops_around(b))
     if (uses(l->extent, loop.var) || uses(l->min, loop.var) ||
         (l == &loop && !ir::is_const(l->min, 0)))
-      refuse(b, loop, str("the range of `", l->var.name(), "` does not start at 0 or depends on it"),
+      refuse(b, loop,
+             str("the range of `", l->var.name(), "` does not start at 0 or depends on it"),
              "use loops that split makes");
   for (const ir::Region& w : b.writes)
     if (w.buffer->layout) refuse(b, loop, "its result has a layout", "set the layout afterwards");
@@ -67,7 +69,8 @@ Results RFactor::apply(Program& program) const {
     refuse(b, k, "the loop holds more than this block", "use it before moving other blocks there");
 
   if (b.init && !starts_below(program, b, nest))
-    refuse(b, k, "the reduction starts in other loops", "use it before partition cuts the reduction");
+    refuse(b, k, "the reduction starts in other loops",
+           "use it before partition cuts the reduction");
 
   // Iterators of the partial block: the spatial ones, the loop as a new spatial one, and for each
   // reduction that the loop serves the remaining loops in its place.
@@ -159,8 +162,7 @@ Results RFactor::apply(Program& program) const {
     std::vector<Expr> at_init, at_final, target;
     for (const Expr& e : partial[i].indices) at_init.push_back(ir::substitute(e, init_vars));
     for (const Expr& e : partial[i].indices) at_final.push_back(ir::substitute(e, final_vars));
-    for (const Expr& e : update.targets[i].indices)
-      target.push_back(ir::substitute(e, final_vars));
+    for (const Expr& e : update.targets[i].indices) target.push_back(ir::substitute(e, final_vars));
     init_stores.push_back(
         ir::make_stmt<ir::Store>({}, buffers[i], at_init, update.reducer->identity[i]));
     init_writes.push_back(ir::substitute(partial_writes[i], init_vars));

@@ -14,11 +14,11 @@ namespace {
 std::vector<ir::Expr> complete_factors(const Program& program, const ir::For& loop,
                                        const std::vector<Number>& factors) {
   const auto refuse = [&](const std::string& note, const std::string& help) {
-    throw Error({.code = "schedule.split.factor",
-                 .message = str("cannot split `", loop.var.name(), "`"),
-                 .notes = {note, str("`", loop.var.name(), "` has ", print(loop.extent),
-                                     " iterations")},
-                 .help = help});
+    throw Error(
+        {.code = "schedule.split.factor",
+         .message = str("cannot split `", loop.var.name(), "`"),
+         .notes = {note, str("`", loop.var.name(), "` has ", print(loop.extent), " iterations")},
+         .help = help});
   };
   if (factors.empty()) refuse("no factors are given", "give at least one factor");
   int64_t product = 1;
@@ -37,8 +37,8 @@ std::vector<ir::Expr> complete_factors(const Program& program, const ir::For& lo
     out[i] = f;
   }
   if (open != factors.size()) {
-    out[open] = program.context_at(program.path_to(loop))
-                    .simplify(ir::ceil_div(loop.extent, product));
+    out[open] =
+        program.context_at(program.path_to(loop)).simplify(ir::ceil_div(loop.extent, product));
   } else if (!program.context_at(program.path_to(loop)).can_prove(loop.extent <= product)) {
     refuse(str("the product of the factors is ", product),
            "leave one factor open (`?`), or make the product at least the number of iterations");
