@@ -14,11 +14,11 @@
 
 namespace tilewright::ir {
 
+// clang-format off
 #define TW_EXPR_KINDS(X)                                                                          \
-  X(IntImm)                                                                                       \
-  X(FloatImm)                                                                                     \
-  X(VarNode) X(Unary) X(Binary) X(Call) X(Cast) X(Reinterpret) X(Select) X(Guard) X(Load) X(Ramp) \
-      X(Broadcast) X(VectorReduce)
+  X(IntImm) X(FloatImm) X(VarNode) X(Unary) X(Binary) X(Call) X(Cast) X(Reinterpret) X(Select)    \
+  X(Guard) X(Load) X(Ramp) X(Broadcast) X(VectorReduce)
+// clang-format on
 
 enum class ExprKind : uint8_t {
 #define X(name) name,

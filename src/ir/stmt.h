@@ -11,11 +11,11 @@
 
 namespace tilewright::ir {
 
-#define TW_STMT_KINDS(X)                                                                       \
-  X(Store)                                                                                     \
-  X(Update)                                                                                    \
-  X(Seq) X(Let) X(Alloc) X(For) X(While) X(If) X(Block) X(InstrCall) X(Agents) X(ChannelScope) \
-      X(ChannelOp) X(Async) X(Barrier) X(Atomic) X(Prefetch)
+// clang-format off
+#define TW_STMT_KINDS(X)                                                                          \
+  X(Store) X(Update) X(Seq) X(Let) X(Alloc) X(For) X(While) X(If) X(Block) X(InstrCall)           \
+  X(Agents) X(ChannelScope) X(ChannelOp) X(Async) X(Barrier) X(Atomic) X(Prefetch)
+// clang-format on
 
 enum class StmtKind : uint8_t {
 #define X(name) name,

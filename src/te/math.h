@@ -8,18 +8,14 @@
 
 namespace tilewright::te {
 
-#define TW_TE_FUNCTIONS(X)                                                                      \
-  X(exp, Exp)                                                                                   \
-  X(exp2, Exp2)                                                                                 \
-  X(expm1, Expm1)                                                                               \
-  X(log, Log)                                                                                   \
-  X(log2, Log2)                                                                                 \
-  X(log1p, Log1p)                                                                               \
-  X(sqrt, Sqrt)                                                                                 \
-  X(rsqrt, Rsqrt) X(sin, Sin) X(cos, Cos) X(tan, Tan) X(asin, Asin) X(acos, Acos) X(atan, Atan) \
-      X(sinh, Sinh) X(cosh, Cosh) X(tanh, Tanh) X(asinh, Asinh) X(acosh, Acosh) X(atanh, Atanh) \
-          X(erf, Erf) X(floor, Floor) X(ceil, Ceil) X(round, Round) X(trunc, Trunc)             \
-              X(isnan, IsNan) X(isinf, IsInf) X(popcount, Popcount) X(clz, Clz)
+// clang-format off
+#define TW_TE_FUNCTIONS(X)                                                                        \
+  X(exp, Exp) X(exp2, Exp2) X(expm1, Expm1) X(log, Log) X(log2, Log2) X(log1p, Log1p)             \
+  X(sqrt, Sqrt) X(rsqrt, Rsqrt) X(sin, Sin) X(cos, Cos) X(tan, Tan) X(asin, Asin) X(acos, Acos)   \
+  X(atan, Atan) X(sinh, Sinh) X(cosh, Cosh) X(tanh, Tanh) X(asinh, Asinh) X(acosh, Acosh)         \
+  X(atanh, Atanh) X(erf, Erf) X(floor, Floor) X(ceil, Ceil) X(round, Round) X(trunc, Trunc)       \
+  X(isnan, IsNan) X(isinf, IsInf) X(popcount, Popcount) X(clz, Clz)
+// clang-format on
 
 #define X(name, fn)                                                         \
   inline Expr name(const Expr& x) { return call(ir::MathFn::fn, {x}); }     \
