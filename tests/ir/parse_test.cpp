@@ -292,7 +292,7 @@ TEST(Parse, LimitsHowDeepThingsNest) {
     return diagnostic_of([&] { parse(in_function(stmts)); }).code;
   };
   EXPECT_EQ(code("b[0] = " + repeated("(", 100000)), "ir.parse.depth");
-  EXPECT_EQ(code("b[0] = " + repeated("-", 100000)), "ir.parse.depth");
+  EXPECT_EQ(code("b[0] = " + repeated("-", 100000) + "1"), "ir.parse.depth");
   EXPECT_EQ(code("b[0] = " + repeated("b[", 100000)), "ir.parse.depth");
   EXPECT_EQ(code("b[0] = 1" + repeated(" + 1", 100000)), "ir.parse.depth");
   EXPECT_EQ(code("b[0] = " + repeated("b@(", 100000)), "ir.parse.depth");

@@ -265,7 +265,7 @@ Machine::Location Machine::locate(Task& t, const AccessInfo& a, int lane) {
 
 int64_t Machine::element(Task& t, const AccessInfo& a, int lane, const Instance& m) {
   int64_t at = 0;
-  const Operand* const index = &program_.operands[static_cast<size_t>(a.first)];
+  const Operand* const index = program_.operands.data() + a.first;
   for (int32_t d = 0; d < a.rank; ++d) {
     const int64_t v = as_int(t.r[index[d].reg + lane * index[d].stride]);
     if (v < 0 || v >= m.shape[static_cast<size_t>(d)]) {
