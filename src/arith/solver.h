@@ -152,6 +152,8 @@ class Solver {
   Poly leaf(const ir::Expr& e);
   bool lone_wrapping_sum(const Poly& p) const;
   bool distributes(const Poly& p) const;
+  bool leaves_known_remainder(const Poly& x, const Poly& d);
+  Poly zero_or_one(const ir::Expr& cast, const ir::Expr& cond);
   Poly absolute(const Poly& a);
   Poly guard(const ir::Guard& e);
   Poly absorbed(const Poly& p);
@@ -193,6 +195,8 @@ class Solver {
   /// The answers of one way to read variables, while the facts stay.
   struct Memo {
     std::unordered_map<ir::Expr, Poly> values, rings;
+    Memo() = default;
+    Memo(const Memo&) {}  // a copy of the facts finds its own answers, so that copying is cheap
   };
   Memo& memo() { return memos_[expand_]; }
   Memo memos_[2];
