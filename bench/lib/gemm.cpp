@@ -37,6 +37,18 @@ Schedule schedule_gemm(int64_t m, int64_t n, int64_t k, const GemmTile& tile,
   const int64_t lanes = spec.lanes(32);
   const int64_t cols = lanes * tile.vectors;
   Schedule s(lower::to_blocks(gemm(m, n, k, cols)));
+  // Rows of A that are a multiple of 2 KiB apart fall into the same sets of the first cache: copy
+  // them into columns of one line each.
+  const bool columns = k * 4 % 2048 == 0;
+  constexpr int64_t kLine = 16;
+  if (columns) {
+    const schedule::BlockRef copy = s.cache_read(s.block("C"), "A", ir::ScopeKind::Global);
+    const ir::Var i("i"), j("j");
+    s.transform_layout(copy, "A_global", {{i, j}, {j / kLine, i, j % kLine}});
+    const std::vector<LoopRef> own = s.loops(copy);
+    const auto [outer, inner] = s.split<2>(own[1], {kOpen, kLine});
+    if (kLine % lanes == 0) as_vectors(s, inner, lanes);
+  }
   const auto [y, x, kk] = s.loops<3>("C");
   const auto [x0, x1] = s.split<2>(x, {kOpen, cols});
   s.reorder({x0, y, kk, x1});
@@ -60,8 +72,11 @@ Schedule schedule_gemm(int64_t m, int64_t n, int64_t k, const GemmTile& tile,
     as_vectors(s, own[3], lanes);
     s.unroll(y1);
     if (tile.unroll > 1) {
-      const auto [k0, k1] = s.split<2>(own[2], {kOpen, tile.unroll});
-      s.unroll(k1);
+      // A column is one line long, so that its index needs no division inside.
+      const std::vector<LoopRef> parts =
+          columns ? s.split(own[2], {kOpen, kLine / tile.unroll, tile.unroll})
+                  : s.split(own[2], {kOpen, tile.unroll});
+      s.unroll(parts.back());
     }
     for (const schedule::BlockRef& b : {init, out}) {
       const std::vector<LoopRef> loops = s.loops(b);
