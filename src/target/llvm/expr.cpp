@@ -3,8 +3,9 @@
 #include <optional>
 
 #include "ir/build.h"
+#include "ir/rewrite.h"
 #include "ir/scalar.h"
-#include "support/diagnostic.h"
+#include "support/str.h"
 #include "target/llvm/convert.h"
 #include "target/llvm/emitter.h"
 #include "target/llvm/float_ops.h"
@@ -67,6 +68,7 @@ std::optional<PrefixMask> prefix_mask(const ir::Binary& e) {
     return std::nullopt;
   const std::optional<LaneIndex> left = lane_index(e.a), right = lane_index(e.b);
   if (!left || !right || left->stride != 1 || right->stride != 0) return std::nullopt;
+  if (ir::has_load(left->base)) return std::nullopt;  // no index: its lanes might wrap
   return PrefixMask{left->base, right->base};
 }
 
@@ -145,6 +147,12 @@ ll::Value* Emitter::emit(const ir::Guard& e) {
 }
 
 ll::Value* Emitter::emit(const ir::Load& e) {
+  if (e.rank)
+    throw Error({.code = "target.llvm.unsupported",
+                 .at = e.span,
+                 .message = str("a CPU kernel cannot read `", e.buffer->name, "` of another block"),
+                 .notes = {"there are no clusters of blocks on a CPU"},
+                 .help = "remove the rank"});
   return load({e.buffer, e.indices, e.mask, e.type.lanes});
 }
 

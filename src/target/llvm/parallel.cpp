@@ -68,7 +68,16 @@ void Emitter::parallel(const ir::For& s) {
   ll::Value* extent = expr(s.extent);
   std::vector<ll::Value*> captured{frame_.host, min};
   for (const ir::Var& var : vars) captured.push_back(frame_.vars.at(var));
-  for (const ir::Buffer& buffer : buffers) captured.push_back(place_of(buffer).pointer);
+  for (const ir::Buffer& buffer : buffers) {
+    captured.push_back(place_of(buffer).pointer);
+    if (!captured.back())
+      throw Error(
+          {.code = "target.llvm.tiles",
+           .at = s.span,
+           .message = str("the parallel loop `", s.var.name(), "` cannot use `", buffer->name, "`"),
+           .notes = {"it is in tile registers, which every thread has for itself"},
+           .help = "allocate it inside the loop"});
+  }
   std::vector<ll::Type*> types;
   for (ll::Value* v : captured) types.push_back(v->getType());
   ll::StructType* closure_type = ll::StructType::get(module_.getContext(), types);

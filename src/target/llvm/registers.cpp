@@ -77,6 +77,7 @@ bool mentions(const ir::Stmt& body, const ir::Buffer& buffer) {
       body,
       [&](const ir::Stmt& s) {
         if (const auto* st = s.as<ir::Store>()) found |= st->buffer == buffer;
+        if (const auto* p = s.as<ir::Prefetch>()) found |= p->buffer == buffer;
         if (const auto* a = s.as<ir::Atomic>()) found |= a->buffer == buffer || a->old == buffer;
         if (const auto* c = s.as<ir::InstrCall>())
           for (const ir::Region& r : c->operands) found |= r.buffer == buffer;

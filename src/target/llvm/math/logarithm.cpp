@@ -38,12 +38,10 @@ Split split_exponent(Num x) {
   // Counted from sqrt(1/2), the exponent is the one wanted.
   const Int k = (bits - (wide ? 0x3fe6a09e667f3bcd : 0x3f3504f3)) >> mantissa;
   const Num m = x.from_bits(bits - (k << mantissa));
-  Num exponent = wide ? x : x.from_int(k);
-  if (wide) {
-    // No conversion from i64 before AVX-512: k is small, so it can be written into a mantissa.
-    constexpr double kMagic = 0x1.8p52;
-    exponent = x.from_bits(k + x.of(kMagic).bits()) - kMagic;
-  }
+  // There is no conversion from i64 before AVX-512: k is small, so it can be written into a
+  // mantissa.
+  constexpr double kMagic = 0x1.8p52;
+  Num exponent = wide ? x.from_bits(k + x.of(kMagic).bits()) - kMagic : x.from_int(k);
   exponent = select(tiny, exponent - (wide ? 52.0 : 23.0), exponent);
   return {exponent, m - 1.0};
 }
