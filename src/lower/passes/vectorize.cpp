@@ -248,9 +248,7 @@ class Lanes {
     for_each_expr(s, [&](const Expr& e) { uniform = uniform || has_uniform_load(e, w_); });
     // So is the one element that all lanes reduce into.
     walk(s, [&](const Update& u) {
-      for (const Target& t : u.targets)
-        uniform = uniform || std::none_of(t.indices.begin(), t.indices.end(),
-                                          [&](const Expr& e) { return varies(e, w_); });
+      for (const Target& t : u.targets) uniform = uniform || !varies_at(t.buffer, t.indices);
     });
     if (uniform && !first_lane_on_)
       body = make_stmt<If>(s->span, make<VectorReduce>(s->span, BinaryOp::Or, mask), body);

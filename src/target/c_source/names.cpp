@@ -91,14 +91,19 @@ std::string word(std::string_view wanted) {
 
 std::string Names::take(std::string_view wanted) {
   const std::string base = word(wanted);
-  std::string name = base;
-  for (int i = 1; !taken_.insert(name).second; ++i) name = str(base, "_", i);
-  order_.push_back(name);
+  int& next = next_[base];
+  std::string name = next == 0 ? base : str(base, "_", next);
+  while (!taken_.insert(name).second) name = str(base, "_", ++next);
+  order_.push_back({name, base, next});
   return name;
 }
 
 void Names::back_to(size_t mark) {
-  for (; order_.size() > mark; order_.pop_back()) taken_.erase(order_.back());
+  for (; order_.size() > mark; order_.pop_back()) {
+    const Taken& last = order_.back();
+    taken_.erase(last.name);
+    next_[last.base] = last.number;
+  }
 }
 
 }  // namespace tilewright::target::c_source

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -21,8 +22,13 @@ class Names {
   void back_to(size_t mark);
 
  private:
+  struct Taken {
+    std::string name, base;
+    int number;  // 0: the base itself
+  };
   std::unordered_set<std::string> taken_;
-  std::vector<std::string> order_;
+  std::vector<Taken> order_;
+  std::unordered_map<std::string, int> next_;  // per base, the number to try first
 };
 
 /// Frees the names of a C scope at the end of a C++ scope.

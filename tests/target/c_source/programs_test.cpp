@@ -121,6 +121,22 @@ loops while_over_lanes(a: inout f32[8]) stage final {
     a[ramp(0, 1, 8)] = a[ramp(0, 1, 8)] * a[ramp(0, 1, 8)] + broadcast(1.5, 8)
   }
 })"},
+      {"argmax", R"(
+loops argmax(a: in f32[20], k: out i64[1], x: out f32[1]) stage final {
+  alloc at: i64[] register
+  alloc most: f32[] register
+  at[] = 0
+  most[] = -inf:f32
+  for i in 0..20 {
+    let better = most[] < a[i]
+    let next_at = select(better, i, at[])
+    let next_most = max(most[], a[i])
+    at[] = next_at
+    most[] = next_most
+  }
+  k[0] = at[]
+  x[0] = most[]
+})"},
       {"packed", R"(
 loops packed(a: in i4[15], b: in u2[15], c: out i4[15], d: out u2[15], e: out i2[8]) stage final {
   alloc t: i4[21]
@@ -244,7 +260,9 @@ loops int(double: in f32[4], tw_add_i64: in f32[4], host: out f32[4]) stage fina
     }
     alloc never: f32[4]
     alloc only_written: f32[4]
+    alloc only_set: f32[] register
     only_written[lane] = 1.0
+    only_set[] = restrict
   }
 })"},
       {"instructions", R"(
