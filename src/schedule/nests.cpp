@@ -291,6 +291,16 @@ std::string why_not_whole(const Program& program, const ir::Block& block, const 
   return {};
 }
 
+const ir::For* deciding_loop(const Program& program, const ir::Block& block, const Stmt& nest) {
+  if (!block.predicate) return nullptr;
+  ir::VarMap bindings;
+  for (const ir::BlockIter& it : block.iters) bindings[it.var] = it.binding;
+  const Expr predicate = ir::substitute(block.predicate, bindings);
+  for (const ir::For* l : program.loops_around(*nest))
+    if (uses(predicate, l->var)) return l;
+  return nullptr;
+}
+
 bool starts_below(const Program& program, const ir::Block& block, const Stmt& root) {
   const InnerLoops inner(program, block, root);
   ir::VarMap first;

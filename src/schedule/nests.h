@@ -60,6 +60,10 @@ std::string why_not_exact(const Program& program, const ir::Block& block, const 
 /// does.
 std::string why_not_whole(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
+/// The loop outside of `nest` that decides, by the block's predicate, whether it runs at all; null
+/// when there is none. Moving the block would lose that decision.
+const ir::For* deciding_loop(const Program& program, const ir::Block& block, const ir::Stmt& nest);
+
 /// Does the reduction of the block start below `root`: are its reduction iterators 0 in the first
 /// iteration of these loops? A part that partition cut off does not start it.
 bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt& root);

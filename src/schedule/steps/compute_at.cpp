@@ -81,6 +81,10 @@ Results ComputeAt::apply(Program& program) const {
            "compute_at moves a producer down into a consumer; reverse_compute_at moves a consumer "
            "up into a producer");
   check_uses(program, p, nest, at, refuse);
+  if (const ir::For* l = deciding_loop(program, p, nest))
+    refuse("schedule.compute_at.predicate",
+           str("its predicate depends on loop `", l->var.name(), "` around it"),
+           "move the block before splitting that loop");
   for (const std::string& why : {why_not_exact(program, p, nest), why_not_whole(program, p, nest)})
     if (!why.empty())
       refuse("schedule.compute_at.loops", why,

@@ -150,6 +150,10 @@ Results ReverseComputeAt::apply(Program& program) const {
   const arith::Context context = program.context_at(program.path_to(at));
   Placement placement;
   std::vector<bool> placed(c.iters.size(), false);
+  if (const ir::For* l = deciding_loop(program, c, nest))
+    refuse("schedule.reverse_compute_at.predicate",
+           str("its predicate depends on loop `", l->var.name(), "` around it"),
+           "move the block before splitting that loop");
   if (const std::string why = why_not_exact(program, c, nest); !why.empty())
     refuse("schedule.reverse_compute_at.loops", why,
            "move a block before cutting its loops in other ways than split and fuse do");
