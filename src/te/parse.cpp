@@ -60,7 +60,8 @@ class Reader {
       if (cursor_.at("]")) --depth;
       const ir::Token name = cursor_.peek();
       const bool unknown = name.kind == ir::TokenKind::Name && !ir::is_reserved(name.text) &&
-                           !cursor_.next_is("(") && !names_.find(name.text);
+                           !ir::type_from_name(name.text) && !cursor_.next_is("(") &&
+                           !names_.find(name.text);
       if (!unknown) continue;
       ir::Symbol s{.var = ir::Var(std::string(name.text), ir::kIndex, cursor_.span(name)),
                    .min = 1};
