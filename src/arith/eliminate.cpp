@@ -122,7 +122,9 @@ std::vector<Poly> Eliminator::candidates(Atom x, bool upper) {
       for (int i = 0; i < t.mono.degree(); ++i)
         inner = inner || (t.mono.atom(i) > x && depends(t.mono.atom(i)));
     if (inner) continue;
-    const Poly limit = c < 0 ? s_.divide(rest, Poly::of(-c)) : s_.divide(rest, Poly::of(c)) * -1;
+    // x <= floor(rest / -c), or x >= ceil(-rest / c)
+    const Poly limit =
+        c < 0 ? s_.divide(rest, Poly::of(-c)) : s_.divide(Poly::of(c - 1) - rest, Poly::of(c));
     if (limit.ok) out.push_back(limit);
   }
   if (const std::optional<Poly> c = constant_bound(x, upper)) out.push_back(*c);

@@ -2,6 +2,8 @@
 // Floor division and modulo of polynomials: what the divisor divides leaves the division, what is
 // too small to matter disappears.
 //   (16·x + 8·y + z) / 16 is x + y/2 when 0 <= z < 8, and its remainder 8·(y % 2) + z
+#include <algorithm>
+
 #include "arith/solver.h"
 #include "ir/build.h"
 
@@ -145,6 +147,13 @@ Poly Solver::divide(const Poly& a, const Poly& b) {
       const Poly out = modulo(divide(x, b), Poly::of(k / d));
       if (out.ok) return quotient + out;
     }
+  }
+  // -x / d is -((x + d - 1) / d)
+  const bool negative = std::all_of(rest.terms.begin(), rest.terms.end(),
+                                    [](const Poly::Term& t) { return t.coefficient < 0; });
+  if (negative) {
+    const Poly out = divide(Poly::of(d - 1) - rest, b);
+    if (out.ok) return quotient - out;
   }
   return quotient + quotient_atom(AtomKind::Div, rest, b);
 }

@@ -152,6 +152,13 @@ TEST(Prove, Bounds) {
   EXPECT_EQ(k.bounds("ramp(j - i, 2, 4)"), (Interval{0, 9}));
 }
 
+TEST(Prove, EliminatedVariablesRoundToIntegers) {
+  Known k;
+  k.symbol("n", 0, 4096).symbol("i", 0, 8192);
+  k.assume("i*2 >= n").assume("i*3 <= n + 7");
+  EXPECT_EQ(k.over("i", {"i"}), "(n + 1) / 2 … (n + 1) / 3 + 2");
+}
+
 TEST(Prove, EliminatedVariables) {
   Known k;
   k.symbol("n", 1, 4096).loop("io", "0", "(n + 15)/16").loop("ii", "0", "16").loop("r", "0", "3");

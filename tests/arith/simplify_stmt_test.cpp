@@ -91,6 +91,13 @@ TEST(SimplifyStmt, BlocksKeepTheirIterators) {
           "block b(v: spatial 1 = 0) writes C[v +: 1] { C[v] = v*2 }");
 }
 
+TEST(SimplifyStmt, InstancesAreInsideTheDomain) {
+  Program p;
+  p.gives(
+      "for i in 0..64 { block b(v: spatial 60 = D[i]) writes C[v +: 1] { C[v] = v/60 + v%60 } }",
+      "for i in 0..64 { block b(v: spatial 60 = D[i]) writes C[v +: 1] { C[v] = v } }");
+}
+
 TEST(SimplifyStmt, PredicatesAreSimplifiedBeforeTheDomainHolds) {
   Program p;
   // v < 60 follows from the domain, but it is the predicate that keeps instances inside of it.

@@ -20,6 +20,7 @@ TEST(SimplifyTypes, FloatsOnlyExactly) {
   EXPECT_EQ(k.simple("1.0 * x"), "x");
   EXPECT_EQ(k.simple("x + 0.0"), "x + 0.0");
   EXPECT_EQ(k.simple("x - 0.0"), "x");
+  EXPECT_EQ(k.simple("x - -0.0"), "x - -0.0");
   EXPECT_EQ(k.simple("x * 0.0"), "x * 0.0");
   EXPECT_EQ(k.simple("x - x"), "x - x");
   EXPECT_EQ(k.simple("-(-x)"), "x");
@@ -34,6 +35,7 @@ TEST(SimplifyTypes, FloatConstantsFoldOnlyWhenExact) {
   EXPECT_EQ(k.simple("2.0 * 3.0"), "6.0");
   EXPECT_EQ(k.simple("x * (0.5 + 0.25)"), "x * 0.75");
   EXPECT_EQ(k.simple("16777216.0 + 1.0"), "16777216.0 + 1.0");
+  EXPECT_EQ(k.simple("9007199254740992.0:f64 + 1.0:f64"), "9007199254740992.0:f64 + 1.0:f64");
   EXPECT_EQ(k.simple("f32(3)"), "3.0");
   EXPECT_EQ(k.simple("f32(16777217)"), "f32(16777217)");
   EXPECT_EQ(k.simple("i64(i32(300))"), "300");
