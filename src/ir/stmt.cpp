@@ -2,6 +2,7 @@
 #include "ir/stmt.h"
 
 #include "ir/func.h"
+#include "ir/lex.h"
 #include "support/str.h"
 
 namespace tilewright::ir {
@@ -22,6 +23,16 @@ void check_region(const Region& region) {
   for (const Range& r : region.ranges) {
     check_index(r.min, str("the start of a range of `", region.buffer->name, "`"));
     check_index(r.extent, str("the extent of a range of `", region.buffer->name, "`"));
+  }
+}
+
+void check_hints(const std::vector<Hint>& hints) {
+  for (size_t i = 0; i < hints.size(); ++i) {
+    check_that(is_name(hints[i].key), str("`", hints[i].key, "` cannot be the name of a hint"));
+    check_that(hints[i].text.empty() || hints[i].number == 0,
+               str("hint `", hints[i].key, "` has two values"));
+    for (size_t j = 0; j < i; ++j)
+      check_that(hints[i].key != hints[j].key, str("hint `", hints[i].key, "` is given twice"));
   }
 }
 
@@ -127,6 +138,7 @@ void For::check() const {
   check_index(min, str("the start of loop `", var.name(), "`"));
   check_index(extent, str("the extent of loop `", var.name(), "`"));
   check_that(static_cast<bool>(body), str("loop `", var.name(), "` has no body"));
+  check_hints(hints);
 }
 
 void While::check() const { check_condition(cond, "the condition of `while`"); }
@@ -143,6 +155,7 @@ void Block::check() const {
   for (const Region& r : reads) check_region(r);
   for (const Region& r : writes) check_region(r);
   check_that(static_cast<bool>(body), str("block `", name, "` has no body"));
+  check_hints(hints);
 }
 
 void InstrCall::check() const {
