@@ -198,6 +198,10 @@ std::vector<ir::Range> iterated(const Program& program, const ir::Block& block, 
 }
 
 std::string why_not_exact(const Program& program, const ir::Block& block, const Stmt& root) {
+  const Path path = program.path_to(block);
+  for (auto s = std::find(path.begin(), path.end(), root); s != path.end(); ++s)
+    if (s->as<ir::If>() || s->as<ir::While>())
+      return str("block `", block.name, "` stands under a condition");
   const InnerLoops inner(program, block, root);
   const std::vector<ir::Range> box = widened_bindings(block, inner);
   arith::Context context = inner.outside;
@@ -248,6 +252,18 @@ std::string why_not_exact(const Program& program, const ir::Block& block, const 
     if (!context.can_prove(ir::substitute(ir::substitute(block.predicate, values), first)))
       return str("the predicate of block `", block.name, "` leaves elements out");
   }
+  return {};
+}
+
+std::string why_not_everywhere(const Program& program, const ir::Block& block) {
+  const Stmt& all = program.func().body;
+  if (const std::string why = why_not_exact(program, block, all); !why.empty()) return why;
+  const arith::Context context(program.func());
+  const std::vector<ir::Range> box = iterated(program, block, all);
+  for (size_t i = 0; i < box.size(); ++i)
+    if (!context.can_prove_equal(box[i].min, 0) ||
+        !context.can_prove(block.iters[i].extent <= box[i].extent))
+      return str("block `", block.name, "` runs only a part of `", block.iters[i].var.name(), "`");
   return {};
 }
 
@@ -311,6 +327,21 @@ bool starts_below(const Program& program, const ir::Block& block, const Stmt& ro
   });
 }
 
+arith::Context context_outside(const Program& program, const Stmt& stmt) {
+  return program.context_at(InnerLoops::above(program.path_to(stmt)));
+}
+
+bool surely_runs(const Program& program, const Stmt& a, const Stmt& b) {
+  const Path path = program.path_to(a), other = program.path_to(b);
+  const auto split = std::mismatch(path.begin(), path.end(), other.begin(), other.end());
+  for (auto s = split.first; s + 1 < path.end(); ++s) {
+    if (s->as<ir::Seq>() || s->as<ir::Alloc>() || s->as<ir::Let>()) continue;
+    const auto* l = s->as<ir::For>();
+    if (!l || !context_outside(program, *s).can_prove(Expr(1) <= l->extent)) return false;
+  }
+  return true;
+}
+
 bool is_written_before(const Program& program, const ir::Region& region, const Stmt& place,
                        const arith::Context& context) {
   if (const ir::Param* p = param_of(program.func(), region.buffer))
@@ -318,7 +349,7 @@ bool is_written_before(const Program& program, const ir::Region& region, const S
   for (const Access& a : accesses_of(program.func().body)) {
     if (!a.write || !a.block || a.region.buffer != region.buffer) continue;
     const Stmt nest = nest_of(program, *a.block);
-    if (!stands_before(program, nest, place)) continue;
+    if (!stands_before(program, nest, place) || !surely_runs(program, nest, place)) continue;
     // Nothing but an exact box is known to be written all over.
     bool plain = !a.block->opaque;
     std::vector<ir::Range> written;
@@ -335,6 +366,27 @@ bool is_written_before(const Program& program, const ir::Region& region, const S
     }
     if (!plain || !why_not_exact(program, *a.block, nest).empty()) continue;
     if (arith::covers({region.buffer, written, {}}, region, context)) return true;
+  }
+  return false;
+}
+
+bool overwrites(const Program& program, const ir::Block& block, const ir::Buffer& buffer) {
+  arith::Context context(program.func());
+  std::vector<ir::Var> vars;
+  for (const ir::BlockIter& it : block.iters) {
+    if (it.kind == ir::IterKind::Reduction || ir::is_const(it.extent, 1)) continue;
+    context.bind(it.var, 0, it.extent);
+    vars.push_back(it.var);
+  }
+  if (vars.empty()) return false;
+  for (const ir::Region& w : block.writes) {
+    if (w.buffer != buffer) continue;
+    std::vector<Expr> index;
+    for (const ir::Range& r : w.ranges) {
+      if (!ir::is_const(r.extent, 1)) return true;
+      index.push_back(r.min);
+    }
+    if (!arith::iter_map(index, vars, context).injective) return true;
   }
   return false;
 }

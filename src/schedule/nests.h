@@ -25,6 +25,10 @@ void insert_after(Program& program, const ir::Stmt& place, const ir::Stmt& what)
 bool stands_before(const Program& program, const ir::Stmt& a, const ir::Stmt& b);
 bool contains(const ir::Stmt& outer, const ir::Stmt& inner);
 
+/// Does `a`, which stands before or after `b`, run whenever `b` does: under no condition of its
+/// own, in no loop that may be empty?
+bool surely_runs(const Program& program, const ir::Stmt& a, const ir::Stmt& b);
+
 /// The iterators of a block by the dimension of its result: writes[0] is one element whose index in
 /// dimension d is iterator d. An Error that names the block when it is not so.
 struct ResultIndex {
@@ -56,6 +60,10 @@ std::vector<ir::Range> iterated(const Program& program, const ir::Block& block,
 /// too large: whoever reads all of one must know that all of it was written.
 std::string why_not_exact(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
+/// Why the block does not run each instance of its domain exactly once in the whole function; empty
+/// when it does.
+std::string why_not_everywhere(const Program& program, const ir::Block& block);
+
 /// Why the block does not run its whole reduction, each term once, below `root`; empty when it
 /// does.
 std::string why_not_whole(const Program& program, const ir::Block& block, const ir::Stmt& root);
@@ -72,6 +80,13 @@ bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt
 /// one block that stands before?
 bool is_written_before(const Program& program, const ir::Region& region, const ir::Stmt& place,
                        const arith::Context& context);
+
+/// Does the block write one element of `buffer` in several instances, as a ring is written? Whoever
+/// reads such a buffer must stay where it is.
+bool overwrites(const Program& program, const ir::Block& block, const ir::Buffer& buffer);
+
+/// What is known outside of a statement.
+arith::Context context_outside(const Program& program, const ir::Stmt& stmt);
 
 /// Moves the allocation of `buffer` so that it encloses just the body of `loop`. All uses must be
 /// inside.

@@ -26,6 +26,8 @@ class Program {
   /// The loop or block a reference names; an Error when it is no longer there.
   const ir::For& loop(const LoopRef& ref) const;
   const ir::Block& block(const BlockRef& ref) const;
+  /// Either, as a statement.
+  ir::Stmt loop_or_block(const AnyRef& ref) const;
   const ir::Block* find_block(const std::string& name) const;
   /// The value of a number; an Error when its decision does not exist or it is open.
   int64_t value(const Number& number) const;
@@ -72,5 +74,7 @@ const ir::Param* param_of(const ir::LoopFunc& func, const ir::Buffer& buffer);
 /// A copy of a statement in which every variable bound inside (loops, lets, block iterators) and
 /// every buffer allocated inside is a new object of the same name.
 ir::Stmt with_fresh_names(const ir::Stmt& stmt);
+/// Such a copy to stand beside the original: its blocks are called `<name><suffix>`.
+ir::Stmt copy_of(const Program& program, const ir::Stmt& stmt, const std::string& suffix);
 
 }  // namespace tilewright::schedule

@@ -64,13 +64,6 @@ ir::Buffer cache_of(const ir::Buffer& buffer, const ir::Scope& scope) {
   return ir::make_buffer(str(buffer->name, "_", suffix), buffer->elem, buffer->shape, scope);
 }
 
-/// The nest with the loops of the program that hold only this block: what a copy must enclose.
-arith::Context outside_of(const Program& program, const Stmt& nest) {
-  Path path = program.path_to(nest);
-  path.pop_back();
-  return program.context_at(path);
-}
-
 }  // namespace
 
 /// for i { C[i] = f(A[i]) }
@@ -84,7 +77,7 @@ Results CacheRead::apply(Program& program) const {
       refuse("schedule.cache_read.written", name, b,
              str("`", from->name, "` is written inside the block's own loops"),
              "a copy made before them would be out of date");
-  const arith::Context context = outside_of(program, nest);
+  const arith::Context context = context_outside(program, nest);
   const ir::Region region = touched(nest, from, false, context);
   if (!is_written_before(program, region, nest, context))
     refuse("schedule.cache_read.unwritten", name, b,
@@ -117,7 +110,7 @@ Results CacheWrite::apply(Program& program) const {
     refuse("schedule.cache_write.partial", name, b, why,
            "cache a result whose block fills a whole box");
   require_plain_result(b, name);
-  const arith::Context context = outside_of(program, nest);
+  const arith::Context context = context_outside(program, nest);
   const ir::Region region = touched(nest, to, true, context);
   const ir::Buffer cache = cache_of(to, scope);
   const std::string copy_name = program.fresh_block_name(str(to->name, "_copy"));

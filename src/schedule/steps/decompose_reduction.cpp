@@ -24,12 +24,20 @@ Results DecomposeReduction::apply(Program& program) const {
   if (!b.init)
     refuse("schedule.decompose.init", "the block has no init",
            "name a reduction that was not decomposed before");
+  for (const ir::BlockIter& it : b.iters)
+    if (it.kind == ir::IterKind::Ordered)
+      refuse("schedule.decompose.ordered", str("its iterator `", it.var.name(), "` is ordered"),
+             "decompose before rolling_buffer, and no scan");
   const Path path = program.path_to(b);
   const auto place = std::find(path.begin(), path.end(), ir::Stmt::of(at));
   if (place == path.end())
     refuse("schedule.decompose.loop", "the loop does not stand around the block",
            "name one of the block's own loops");
 
+  if (std::any_of(place, path.end(),
+                  [](const ir::Stmt& s) { return s.as<ir::If>() || s.as<ir::While>(); }))
+    refuse("schedule.decompose.condition", "the block stands under a condition inside of the loop",
+           "name a loop inside of the condition");
   for (const ir::Region& w : b.writes) {
     const ir::Alloc* alloc = allocation_of(program, w.buffer);
     if (alloc && contains(ir::Stmt::of(at), ir::Stmt::of(*alloc)))

@@ -77,7 +77,8 @@ Results ComputeInline::apply(Program& program) const {
     }
     for (const ir::Region& r : p.reads)
       if (a.write && r.buffer == a.region.buffer &&
-          !(a.block && stands_before(program, Stmt::of(*a.block), nest)))
+          (!(a.block && stands_before(program, Stmt::of(*a.block), nest)) ||
+           overwrites(program, *a.block, r.buffer)))
         refuse("schedule.inline.input", p,
                str("`", r.buffer->name, "`, which it reads, is written again after it"),
                "inline blocks whose inputs stay as they are");
@@ -134,6 +135,9 @@ Results ReverseComputeInline::apply(Program& program) const {
     if (a.region.buffer == buffer && a.block != &c && a.block != producer)
       refuse("schedule.inline.use", c, str("`", buffer->name, "` has another reader or writer"),
              "inline a consumer that alone reads its producer");
+  for (const ir::Block* b : {&c, producer})
+    if (const std::string why = why_not_everywhere(program, *b); !why.empty())
+      refuse("schedule.inline.part", c, why, "inline before the loops of either block are cut");
   // C's iterators, in terms of the producer's: every load of the buffer has the same plain index.
   ir::VarMap map;
   bool plain = true;

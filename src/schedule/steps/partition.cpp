@@ -15,17 +15,6 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-/// The copy of a loop body for another part of the range: new objects, blocks with new names.
-Stmt copy_of(const Program& program, const Stmt& body, size_t part) {
-  const Stmt fresh = with_fresh_names(body);
-  return ir::rewrite(fresh, [&](const ir::Block& b, auto& self) -> Stmt {
-    const Stmt inner = self.children(b);
-    return ir::with(*inner.as<ir::Block>(), [&](ir::Block& n) {
-      n.name = program.fresh_block_name(str(b.name, "_part", part));
-    });
-  });
-}
-
 /// Do accesses of `late` in an earlier iteration and of `early` in a later one never meet?
 /// `first` and `second` are the statements that change their order for those iterations.
 void require_movable(const Program& program, const ir::For& loop, const Stmt& first,
@@ -67,7 +56,7 @@ Results Partition::apply(Program& program) const {
   std::vector<Stmt> parts;
   for (size_t k = 0; k + 1 < edges.size(); ++k) {
     const ir::Var var(str(i.var.name(), "_", k));
-    const Stmt body = k == 0 ? i.body : copy_of(program, i.body, k);
+    const Stmt body = k == 0 ? i.body : copy_of(program, i.body, str("_part", k));
     parts.push_back(ir::make_stmt<ir::For>(i.span, var, i.min + edges[k], edges[k + 1] - edges[k],
                                            ir::substitute(body, i.var, var)));
     out.push_back(LoopResult{var});

@@ -102,6 +102,10 @@ Results ReverseComputeAt::apply(Program& program) const {
   if (!stands_before(program, Stmt::of(at), nest))
     refuse("schedule.reverse_compute_at.order", "the block does not stand after the loop",
            "reverse_compute_at moves a consumer up into a producer");
+  if (!surely_runs(program, nest, Stmt::of(at)) || !surely_runs(program, Stmt::of(at), nest))
+    refuse("schedule.reverse_compute_at.condition",
+           "one of the two stands under a condition that the other does not",
+           "move the block before specialize");
   const std::vector<const ir::For*> shared = program.loops_around(at);
   for (const ir::For* l : program.loops_around(*nest))
     if (std::find(shared.begin(), shared.end(), l) == shared.end())
