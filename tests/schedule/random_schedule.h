@@ -140,7 +140,7 @@ inline int random_steps(Schedule& s, Random& random, int count) {
                                                     ir::ScopeKind::Register});
     };
     try {
-      switch (random.in(0, 18)) {
+      switch (random.in(0, 23)) {
         case 0:
         case 1: s.split(loop, {kOpen, number()}); break;
         case 2: s.split(loop, {number(), kOpen, number()}); break;
@@ -175,6 +175,11 @@ inline int random_steps(Schedule& s, Random& random, int count) {
         case 15: s.decompose_reduction(block, loop); break;
         case 16: s.rfactor(block, loop); break;
         case 17: s.partition(loop, {number()}); break;
+        case 19: s.prefetch(loop, random.pick(own), random.pick(buffers), number(), 1); break;
+        case 20: s.double_buffer(loop, random.pick(buffers)); break;
+        case 21:
+        case 22: s.pipeline(loop, number()); break;
+        case 23: s.persistent(loop, number()); break;
         default: {
           const ir::Var a("a"), b("b");
           const int64_t f = random.in(1, 4);
