@@ -46,7 +46,7 @@ def entry(comment, body):
 
 def page():
     text = HEADER.read_text()
-    return INTRO + "\n".join(entry(c, b) for c, _, b in STEP.findall(text))
+    return INTRO + "\n".join(entry(c, b) for c, _, b in STEP.findall(text) if 'name = "' in b)
 
 
 def main():

@@ -65,6 +65,18 @@ void require_independent(const Program& program, const ir::For& loop, bool allow
   }
 }
 
+void require_axis_order(const Program& program, const ir::For& loop, ir::ThreadAxis axis) {
+  for (const ir::For* outer : program.loops_around(loop)) {
+    if (outer->loop == ir::ForKind::Bound && outer->axis >= axis)
+      throw Error({.code = "schedule.bind.order",
+                   .message = str("cannot bind `", loop.var.name(), "` to ", ir::name(axis)),
+                   .notes = {str("`", outer->var.name(), "` around it is bound to ",
+                                 ir::name(outer->axis))},
+                   .help = "bind blocks outside of clusters and clusters outside of threads, each "
+                           "axis once on a path"});
+  }
+}
+
 void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::ThreadAxis axis,
               std::string_view step) {
   require_serial(loop, step);

@@ -19,6 +19,9 @@ std::vector<const ir::For*> perfect_chain(const Program& program,
                                           const std::vector<const ir::For*>& loops,
                                           std::string_view step);
 
+/// Throws when a loop around is bound to this axis, or to one that belongs inside of it.
+void require_axis_order(const Program& program, const ir::For& loop, ir::ThreadAxis axis);
+
 /// Gives the loop another kind when its iterations are independent.
 void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::ThreadAxis axis,
               std::string_view step);

@@ -203,21 +203,27 @@ std::string why_not_exact(const Program& program, const ir::Block& block, const 
     if (s->as<ir::If>() || s->as<ir::While>())
       return str("block `", block.name, "` stands under a condition");
   const InnerLoops inner(program, block, root);
-  const std::vector<ir::Range> box = widened_bindings(block, inner);
-  arith::Context context = inner.outside;
-  std::vector<Expr> bindings;
-  Expr places = 1;
-  for (size_t i = 0; i < block.iters.size(); ++i) {
-    if (block.iters[i].kind != ir::IterKind::Spatial) continue;
-    bindings.push_back(block.iters[i].binding);
-    places = places * box[i].extent;
-  }
   for (const ir::BlockIter& it : block.iters) {
     if (it.kind == ir::IterKind::Spatial) continue;
     for (const ir::For* l : program.loops_around(block))
       if (uses(it.binding, l->var) &&
           std::find(inner.loops.begin(), inner.loops.end(), l) == inner.loops.end())
         return str("the reduction goes on in loop `", l->var.name(), "` outside");
+  }
+  return why_not_box(program, block, root, /*spatial_only=*/true);
+}
+
+std::string why_not_box(const Program& program, const ir::Block& block, const Stmt& root,
+                        bool spatial_only) {
+  const InnerLoops inner(program, block, root);
+  const std::vector<ir::Range> box = widened_bindings(block, inner);
+  arith::Context context = inner.outside;
+  std::vector<Expr> bindings;
+  Expr places = 1;
+  for (size_t i = 0; i < block.iters.size(); ++i) {
+    if (spatial_only && block.iters[i].kind != ir::IterKind::Spatial) continue;
+    bindings.push_back(block.iters[i].binding);
+    places = places * box[i].extent;
   }
   std::vector<ir::Var> serving;
   ir::VarMap first;

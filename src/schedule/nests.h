@@ -64,6 +64,11 @@ std::string why_not_exact(const Program& program, const ir::Block& block, const 
 /// when it does.
 std::string why_not_everywhere(const Program& program, const ir::Block& block);
 
+/// The same without a word on the reduction, which may go on outside of `root`; the box of all
+/// iterators when not `spatial_only`.
+std::string why_not_box(const Program& program, const ir::Block& block, const ir::Stmt& root,
+                        bool spatial_only);
+
 /// Why the block does not run its whole reduction, each term once, below `root`; empty when it
 /// does.
 std::string why_not_whole(const Program& program, const ir::Block& block, const ir::Stmt& root);
@@ -75,6 +80,9 @@ const ir::For* deciding_loop(const Program& program, const ir::Block& block, con
 /// Does the reduction of the block start below `root`: are its reduction iterators 0 in the first
 /// iteration of these loops? A part that partition cut off does not start it.
 bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt& root);
+
+/// Splits the init off a reduction, into a block of its own before `at`, and gives its name.
+std::string split_init_off(Program& program, const ir::Block& block, const ir::For& at);
 
 /// Is every element of `region` written before `place` runs: a parameter, or the exact result of
 /// one block that stands before?

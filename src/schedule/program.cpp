@@ -148,7 +148,9 @@ Stmt guarded(const Stmt& stmt, const ir::Expr& condition) {
   };
   if (const auto* block = stmt.as<ir::Block>())
     return ir::with(*block, [&](ir::Block& b) { b.predicate = ir::both(condition, b.predicate); });
-  if (const auto* loop = stmt.as<ir::For>()) return inside(*loop);
+  if (const auto* loop = stmt.as<ir::For>();
+      loop && !has_load(loop->min) && !has_load(loop->extent))
+    return inside(*loop);
   if (const auto* let = stmt.as<ir::Let>(); let && !has_load(let->value)) return inside(*let);
   if (const auto* alloc = stmt.as<ir::Alloc>()) return inside(*alloc);
   if (const auto* all = stmt.as<ir::Seq>()) {

@@ -125,6 +125,19 @@ std::array<BlockRef, 2> Schedule::rfactor(const BlockRef& block, const LoopRef& 
   return {BlockRef{names.at(0)}, BlockRef{names.at(1)}};
 }
 
+LoopRef Schedule::pipeline(const LoopRef& loop, Number stages, Overlap overlap) {
+  return run_loops(Pipeline{loop, std::move(stages), overlap}).at(0);
+}
+
+std::vector<LoopRef> Schedule::agents(const LoopRef& loop, std::vector<std::string> roles,
+                                      std::vector<Number> statements, Number slots) {
+  return run_loops(Agents{loop, std::move(roles), std::move(statements), std::move(slots)});
+}
+
+std::array<LoopRef, 2> Schedule::persistent(const LoopRef& loop, Number count, Workers workers) {
+  return exactly<2>(run_loops(Persistent{loop, std::move(count), workers}));
+}
+
 void wrong_count(size_t wanted, size_t found) {
   throw Error({.code = "schedule.loops.count",
                .message = str(wanted, " loops are asked for, there are ", found),

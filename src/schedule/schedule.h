@@ -84,6 +84,26 @@ class Schedule {
   /// The block of partial results, and the one that combines them.
   std::array<BlockRef, 2> rfactor(const BlockRef& block, const LoopRef& loop);
 
+  void prefetch(const LoopRef& at, const LoopRef& along, std::string buffer, Number distance,
+                Number level) {
+    run(Prefetch{at, along, std::move(buffer), std::move(distance), std::move(level)});
+  }
+  void double_buffer(const LoopRef& loop, std::string buffer) {
+    run(DoubleBuffer{loop, std::move(buffer)});
+  }
+
+  /// The loop that runs both parts.
+  LoopRef pipeline(const LoopRef& loop, Number stages, Overlap overlap = Overlap::Sync);
+  /// The loop of each agent.
+  std::vector<LoopRef> agents(const LoopRef& loop, std::vector<std::string> roles,
+                              std::vector<Number> statements, Number slots);
+  /// The loop over workers, and that of one worker.
+  std::array<LoopRef, 2> persistent(const LoopRef& loop, Number count, Workers workers = {});
+  void cluster(const LoopRef& loop, ir::ThreadAxis axis) { run(Cluster{loop, axis}); }
+  void fuse_reductions(const LoopRef& loop, std::vector<BlockRef> blocks) {
+    run(FuseReductions{loop, std::move(blocks)});
+  }
+
   /// Applies and records any step; gives the names of its results.
   std::vector<std::string> run(Step step);
 

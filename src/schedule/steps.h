@@ -5,6 +5,7 @@
 // reason.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -367,11 +368,123 @@ struct RFactor {
   Results apply(Program& program) const;
 };
 
+// Overlap.
+
+/// for k { S(A[k]) }  ->  for k { prefetch 1 A[min(k + distance, n - 1)]  S(A[k]) }
+/// Asks, at the head of `at`, for the element of `buffer` that its body touches first when `along`
+/// (that loop or one around it) is `distance` iterations further on; clamped to the buffer. Legal
+/// on parameters: only what the caller made is far away.
+struct Prefetch {
+  LoopRef at, along;
+  std::string buffer;
+  Number distance, level;
+  static constexpr std::string_view name = "prefetch";
+  static constexpr auto fields = members(&Prefetch::at, &Prefetch::along, &Prefetch::buffer,
+                                         &Prefetch::distance, &Prefetch::level);
+  Results apply(Program& program) const;
+};
+
+/// for k { alloc B: f32[8]  S(B[i]) }  ->  alloc B: f32[2, 8]  for k { S(B[k % 2, i]) }
+/// Neighbouring iterations use different halves. Legal on buffers that one iteration allocates.
+struct DoubleBuffer {
+  LoopRef loop;
+  std::string buffer;
+  static constexpr std::string_view name = "double_buffer";
+  static constexpr auto fields = members(&DoubleBuffer::loop, &DoubleBuffer::buffer);
+  Results apply(Program& program) const;
+};
+
+/// How a pipeline's producers run: in the loop itself, or as asynchronous operations on a channel.
+enum class Overlap : uint8_t { Sync, Async };
+
+/// for k in 0..n { alloc B  B[i] = A[k, i]  S(B) }      3 stages
+///   ->  alloc B: f32[3, …]
+///       for k in 0..n + 2 { if k < n { B[k % 3, i] = A[k, i] }  if 2 <= k { S(B[(k - 2) % 3]) } }
+/// The statements at the head of the body that only fill buffers of the iteration run `stages` - 1
+/// iterations ahead of the rest. Lowering cuts the loop into prologue, steady state and epilogue.
+/// With `async` they are issued on a channel of as many slots, which the rest waits for:
+///   if k < n { acquire ch[k]  async -> ch[k] { … }  commit ch[k] bytes … }
+///   if 2 <= k { wait ch[k - 2]  S  release ch[k - 2] }
+struct Pipeline {
+  LoopRef loop;
+  Number stages;
+  Overlap overlap{};
+  static constexpr std::string_view name = "pipeline";
+  static constexpr auto fields = members(&Pipeline::loop, &Pipeline::stages, &Pipeline::overlap);
+  Results apply(Program& program) const;
+};
+
+/// for k { alloc B  B[i] = A[k, i]  S(B) }      ["load", "compute"] [1, 1], 2 slots
+///   ->  alloc B: f32[2, …]  channel load[2]
+///       agents { load: for k { acquire load[k]  B[k % 2, i] = A[k, i]  commit load[k] }
+///                compute: for k { wait load[k]  S(B[k % 2])  release load[k] } }
+/// Agent number r runs the whole loop over the next `statements`[r] statements of its body. Legal
+/// when whatever one agent writes and another one touches lives for one iteration, is written by
+/// one agent only and handed on to later ones.
+struct Agents {
+  LoopRef loop;
+  std::vector<std::string> roles;
+  std::vector<Number> statements;
+  Number slots;
+  static constexpr std::string_view name = "agents";
+  static constexpr auto fields =
+      members(&Agents::loop, &Agents::roles, &Agents::statements, &Agents::slots);
+  Results apply(Program& program) const;
+};
+
+/// What a loop's iterations run on, each on its own: threads as there happen to be, or an axis.
+struct Workers {
+  std::optional<ir::ThreadAxis> axis;  // none: `parallel`
+};
+
+/// for i in 0..n { S }
+///   ->  parallel for i_0 in 0..count { for i_1 in 0..ceil(n/count) {
+///         if i_1*count + i_0 < n { S[i := i_1*count + i_0] } } }
+/// A fixed number of workers takes the iterations in turn; with an axis their loop is bound to it.
+/// Legal when the iterations are independent.
+struct Persistent {
+  LoopRef loop;
+  Number count;
+  Workers workers;
+  static constexpr std::string_view name = "persistent";
+  static constexpr auto fields =
+      members(&Persistent::loop, &Persistent::count, &Persistent::workers);
+  Results apply(Program& program) const;
+};
+
+/// for i { S } -> bind(cluster.x) for i { S }: blocks that run together and see each other's shared
+/// memory. The extent is a constant, at most 16 with the other cluster loops around, and every rank
+/// has work: no condition inside depends on the loop.
+struct Cluster {
+  LoopRef loop;
+  ir::ThreadAxis axis{};
+  static constexpr std::string_view name = "cluster";
+  static constexpr auto fields = members(&Cluster::loop, &Cluster::axis);
+  Results apply(Program& program) const;
+};
+
+/// for k { m[i] max= x[i, k] }   for k { s[i] sum= exp(x[i, k] - m[i]) }
+///   ->  for k { was[i] = m[i]  m[i] max= x[i, k]
+///               s[i] = rescale(s[i] | was[i], m[i])  s[i] sum= exp(x[i, k] - m[i]) }
+/// The reductions that follow `loop`, the first one's, use its running result, and their partial
+/// results move along with it by the rescale law of their reducers. Equal over the reals. Legal on
+/// neighbouring loops of equal range over one block each, when each later term depends on the
+/// first result by the law alone: g * e(x, m), where the law is p * e(from, to) and x the first
+/// term.
+struct FuseReductions {
+  LoopRef loop;
+  std::vector<BlockRef> blocks;
+  static constexpr std::string_view name = "fuse_reductions";
+  static constexpr auto fields = members(&FuseReductions::loop, &FuseReductions::blocks);
+  Results apply(Program& program) const;
+};
+
 using AllSteps =
     std::tuple<GetBlock, GetLoops, Split, Fuse, Reorder, Tile, Vectorize, Unroll, Parallel, Bind,
                VThread, Partition, Fission, Merge, SwizzleOrder, Specialize, Annotate, ComputeAt,
                ComputeRoot, ReverseComputeAt, ComputeInline, ReverseComputeInline, CacheRead,
                CacheWrite, SetScope, StoreAt, RollingBuffer, SetLayout, Reindex, Pad,
-               TransformLayout, DecomposeReduction, RFactor>;
+               TransformLayout, DecomposeReduction, RFactor, Prefetch, DoubleBuffer, Pipeline,
+               Agents, Persistent, Cluster, FuseReductions>;
 
 }  // namespace tilewright::schedule

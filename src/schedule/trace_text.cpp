@@ -32,6 +32,8 @@ std::string text(const HintValue& v) {
   return v.text.empty() ? text(v.number) : ir::quoted(v.text);
 }
 std::string text(const ir::ThreadAxis& axis) { return std::string(ir::name(axis)); }
+std::string text(const Overlap& overlap) { return overlap == Overlap::Sync ? "sync" : "async"; }
+std::string text(const Workers& workers) { return workers.axis ? text(*workers.axis) : "parallel"; }
 std::string text(const ir::Scope& scope) { return ir::print(scope); }
 std::string text(const IndexMap& map) {
   std::string vars, results;
@@ -81,6 +83,17 @@ class Reader {
       if (ir::name(a) == name) return void(axis = a);
     in_.fail("schedule.trace.axis", at, str("`", name, "` is no thread axis"),
              "use block.x … block.z, cluster.x … cluster.z, thread.x … thread.z");
+  }
+  void read(Workers& workers) {
+    if (!in_.accept("parallel")) read(workers.axis.emplace());
+  }
+  void read(Overlap& overlap) {
+    const ir::Token at = in_.peek();
+    const std::string name(in_.expect_word("sync or async").text);
+    if (name != "sync" && name != "async")
+      in_.fail("schedule.trace.overlap", at, str("`", name, "` is no way to overlap"),
+               "write sync or async");
+    overlap = name == "sync" ? Overlap::Sync : Overlap::Async;
   }
   void read(ir::Scope& scope) {
     const std::string name = dotted("a scope such as register");

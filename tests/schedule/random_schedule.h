@@ -189,7 +189,7 @@ inline int random_steps(Schedule& s, Random& random, int count) {
                                                     ir::ScopeKind::Register});
     };
     try {
-      switch (random.in(0, 28)) {
+      switch (random.in(0, 33)) {
         case 0:
         case 1: s.split(loop, {kOpen, number()}); break;
         case 2: s.split(loop, {number(), kOpen, number()}); break;
@@ -266,6 +266,11 @@ inline int random_steps(Schedule& s, Random& random, int count) {
         case 27:
           if (place + 1 < own.size()) s.swizzle_order(loop, own[place + 1], number());
           break;
+        case 28: s.prefetch(loop, random.pick(own), buffer->name, number(), 1); break;
+        case 29: s.double_buffer(loop, buffer->name); break;
+        case 30:
+        case 31: s.pipeline(loop, number()); break;
+        case 32: s.persistent(loop, number()); break;
         default: {
           const ir::Var a("a"), b("b");
           const int64_t f = random.in(1, 4);

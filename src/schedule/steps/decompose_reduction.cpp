@@ -11,9 +11,7 @@ namespace tilewright::schedule {
 
 /// for y { for k { block C (init C[y] = 0) C[y] += A[y, k] } }      at k
 ///   ->  for y { block C_init C[y] = 0   for k { block C C[y] += A[y, k] } }
-Results DecomposeReduction::apply(Program& program) const {
-  const ir::Block& b = program.block(block);
-  const ir::For& at = program.loop(loop);
+std::string split_init_off(Program& program, const ir::Block& b, const ir::For& at) {
   const auto refuse = [&](const char* code, const std::string& note, const std::string& help) {
     throw Error({.code = code,
                  .message = str("cannot split the init of block `", b.name, "` off before `",
@@ -131,7 +129,11 @@ Results DecomposeReduction::apply(Program& program) const {
   const ir::Var var = at.var;
   program.replace(b, ir::with(b, [](ir::Block& rest) { rest.init = nullptr; }));
   insert_before(program, ir::Stmt::of(*find_loop(program.func().body, var)), nest);
-  return {BlockResult{init_name}};
+  return init_name;
+}
+
+Results DecomposeReduction::apply(Program& program) const {
+  return {BlockResult{split_init_off(program, program.block(block), program.loop(loop))}};
 }
 
 }  // namespace tilewright::schedule
