@@ -141,6 +141,20 @@ std::vector<Expr> substituted(const std::vector<Expr>& all, const ir::VarMap& ma
   return out;
 }
 
+/// Do instances of the block in different iterations of `loop` differ in a spatial binding,
+/// whatever the other loops around do? Fits where one iterator is made of several loops, no order
+/// of which says more: `i = (i0*4 + i1)*14 + i2`.
+bool tells_apart(const Access& a, const ir::For& loop, const arith::Context& context) {
+  const std::vector<Expr> bindings = spatial_bindings(*a.block);
+  std::vector<ir::Var> used;
+  for (const ir::For* l : a.loops)
+    if (std::any_of(bindings.begin(), bindings.end(),
+                    [&](const Expr& e) { return ir::uses(e, l->var); }))
+      used.push_back(l->var);
+  return std::find(used.begin(), used.end(), loop.var) != used.end() &&
+         arith::iter_map(bindings, used, context).injective;
+}
+
 /// Can `a` and `b` never meet when `mine` and `theirs` (one loop's variable, for each) differ?
 bool never_meet(const Access& a, const Access& b, const ir::VarMap& other,
                 const arith::Context& context) {
@@ -199,6 +213,7 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
       const Access& b = all[j];
       if (a.region.buffer != b.region.buffer || !(a.write || b.write)) continue;
       if (a.is_private || b.is_private) continue;
+      if (a.block && a.block == b.block && !a.block->opaque && tells_apart(a, loop, base)) continue;
       bool proved = true;
       for (const Expr& order : {mine < theirs, theirs < mine}) {
         arith::Context context = base;
