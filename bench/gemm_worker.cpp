@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One contender of bench/kernels.py: our GEMM in a process of its own.
 //   gemm_worker M N K ROWS VECTORS
-// Prints "ready", then for each line "SECONDS" on standard input the seconds of every call it made
-// in that time, on one line.
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
 
 #include "gemm.h"
-#include "measure.h"
+#include "serve.h"
 #include "target/host.h"
 
 int main(int argc, char** argv) {
@@ -30,19 +27,5 @@ int main(int argc, char** argv) {
   };
   void* buffers[] = {floats(m * k), floats(n * k), floats(m * n)};
   for (int i = 0; i < 3; ++i) kernel.call(buffers);
-  std::printf("ready\n");
-  std::fflush(stdout);
-  double seconds = 0;
-  while (std::scanf("%lf", &seconds) == 1) {
-    std::vector<double> times;
-    const double end = bench::now() + seconds;
-    while (times.size() < 3 || bench::now() < end) {
-      const double start = bench::now();
-      kernel.call(buffers);
-      times.push_back(bench::now() - start);
-    }
-    for (size_t i = 1; i < times.size(); ++i) std::printf("%.9f ", times[i]);
-    std::printf("\n");
-    std::fflush(stdout);
-  }
+  bench::serve([&] { kernel.call(buffers); });
 }
