@@ -18,8 +18,7 @@ int main(int argc, char** argv) {
   tilewright::runtime::ThreadPool pool(threads);
   const bench::FmaLoop loop = bench::fma_loop();
   bench::serve([&] {
-    pool.parallel_for(threads, [&](int64_t begin, int64_t end, int32_t) {
-      loop.run((end - begin) * share);
-    });
+    pool.parallel_for(
+        threads, [&](int64_t begin, int64_t end, int32_t) { loop.run((end - begin) * share); });
   });
 }

@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "driver/kernel.h"
-#include "ir/build.h"
 #include "layer.h"
 #include "measure.h"
+#include "ready_kernel.h"
 #include "serve.h"
 #include "target/host.h"
 
@@ -23,35 +22,23 @@ using namespace tilewright;
 
 namespace {
 
-using Floats = std::unique_ptr<float, decltype(&std::free)>;
-
-Floats floats(int64_t count) {
-  return {
-      static_cast<float*>(std::aligned_alloc(64, (static_cast<size_t>(count) * 4 + 127) / 64 * 64)),
-      std::free};
-}
-
-struct Candidate {
-  std::string name;
-  schedule::Schedule schedule;
-};
-
 struct Compiled {
   std::string name;
-  target::llvm::JitKernel kernel;
-  Floats workspace;
+  int64_t block;  // of output channels in the weights
+  bench::ReadyKernel kernel;
   std::vector<double> times = {};
 
   void call(float* in, float* weights, float* out) const {
     void* buffers[] = {in, weights, out};
-    const tw_host host{.context = nullptr,
-                       .parallel_for = tw_serial_for,
-                       .workspace = workspace.get(),
-                       .scratch = nullptr,
-                       .scratch_bytes = 0,
-                       .workers = 1};
-    kernel.function()(buffers, nullptr, &host);
+    kernel.call(buffers);
   }
+};
+
+/// 64-byte aligned.
+struct Floats {
+  bench::Memory memory;
+  explicit Floats(int64_t count) : memory(bench::memory(count * 4)) {}
+  float* get() const { return static_cast<float*>(memory.get()); }
 };
 
 class Worker {
@@ -59,18 +46,17 @@ class Worker {
   Worker(const bench::ConvLayer& layer, bool depthwise, int count)
       : layer_(layer),
         depthwise_(depthwise),
-        in_(floats(in_size())),
-        out_(floats(out_size())),
-        between_(floats(out_size())) {
-    for (int i = 0; i < count; ++i) weights_.push_back(floats(weight_size()));
+        in_(in_size()),
+        out_(out_size()),
+        between_(out_size()) {
+    for (int i = 0; i < count; ++i) weights_.emplace_back(weight_size());
   }
 
-  void choose(std::vector<Candidate> candidates) {
+  void choose(const std::vector<bench::LayerPlan>& plans) {
     std::vector<Compiled> all;
-    for (const Candidate& c : candidates) {
-      auto kernel = driver::compile_kernel(c.schedule.func(), spec_);
-      const int64_t bytes = ir::const_int(kernel.kernel().workspace.shared).value();
-      all.push_back({c.name, std::move(kernel), floats(bytes / 4)});
+    for (const bench::LayerPlan& p : plans) {
+      all.push_back(
+          {p.name, p.block, bench::ReadyKernel(driver::compile_kernel(p.schedule.func(), spec_))});
       check(all.back());
     }
     random_data();
@@ -110,10 +96,10 @@ class Worker {
   }
 
   /// The weights' place in memory.
-  int64_t weight_at(int64_t o, int64_t c, int64_t r, int64_t s) const {
-    const int64_t k = layer_.kernel, lanes = spec_.lanes(32);
+  int64_t weight_at(int64_t block, int64_t o, int64_t c, int64_t r, int64_t s) const {
+    const int64_t k = layer_.kernel;
     if (depthwise_) return (o * k + r) * k + s;
-    return (((o / lanes * layer_.in_channels + c) * k + r) * k + s) * lanes + o % lanes;
+    return (((o / block * k + s) * layer_.in_channels + c) * k + r) * block + o % block;
   }
 
   void run(const Compiled& c) const {
@@ -143,7 +129,7 @@ class Worker {
             const int64_t py = y * layer_.stride + r - pad, px = x * layer_.stride + s - pad;
             if (py < 0 || px < 0 || py >= layer_.size || px >= layer_.size) continue;
             want += in_.get()[((depthwise_ ? o : d) * layer_.size + py) * layer_.size + px] *
-                    weights_[0].get()[weight_at(o, d, r, s)];
+                    weights_[0].get()[weight_at(c.block, o, d, r, s)];
           }
       if (out_.get()[at] != want) {
         std::fprintf(stderr, "%s %s: out[%ld, %ld, %ld] is %g, not %g\n", layer_.name.c_str(),
@@ -184,27 +170,16 @@ int main(int argc, char** argv) {
   }
   const ir::TargetSpec& spec = target::host_target();
   const std::string name = argv[1];
-  const int count = std::atoi(argv[2]);
-  std::vector<Candidate> candidates;
   const auto work = [&](const bench::ConvLayer& layer, bool depthwise) {
-    Worker worker(layer, depthwise, count);
-    worker.choose(candidates);
+    Worker worker(layer, depthwise, std::atoi(argv[2]));
+    worker.choose(depthwise ? bench::plan_depthwise(layer, spec) : bench::plan_layer(layer, spec));
     worker.serve();
     return 0;
   };
-  for (const bench::ConvLayer& l : bench::resnet18_layers()) {
-    if (l.name != name) continue;
-    for (const bench::ConvTile& t : bench::conv_tiles(l, spec))
-      candidates.push_back({std::to_string(t.width) + "x" + std::to_string(t.blocks),
-                            bench::schedule_layer(l, {t.width, t.blocks}, spec)});
-    return work(l, false);
-  }
-  for (const bench::ConvLayer& l : bench::mobilenet_layers()) {
-    if (l.name != name) continue;
-    for (const int64_t rows : bench::depthwise_rows(l))
-      candidates.push_back({std::to_string(rows), bench::schedule_depthwise(l, rows, spec)});
-    return work(l, true);
-  }
+  for (const bench::ConvLayer& l : bench::resnet18_layers())
+    if (l.name == name) return work(l, false);
+  for (const bench::ConvLayer& l : bench::mobilenet_layers())
+    if (l.name == name) return work(l, true);
   std::fprintf(stderr, "layer_worker: no layer %s\n", argv[1]);
   return 1;
 }

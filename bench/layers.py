@@ -76,7 +76,7 @@ def contend(models, name, count, layer, groups, overhead, probe, rounds):
             "interval": contest.interval(ours, peer, less[best]), "disturbed_rounds": disturbed, "rounds": rounds}
 
 
-def compare(rounds, only=None):
+def compare(rounds):
     models = contest.PROGRAMS / "models"
     models.mkdir(parents=True, exist_ok=True)
     write_empty(models / "empty.onnx")
@@ -91,8 +91,6 @@ def compare(rounds, only=None):
     for kind, layers in ("conv", CONV), ("depthwise", DEPTHWISE):
         rows = []
         for name, count in repeats(layers):
-            if only and name not in only:
-                continue
             groups = layers[name][1] if kind == "depthwise" else 1
             row = contend(models, name, count, layers[name], groups, overhead, probe, rounds)
             rows.append(row)
@@ -108,6 +106,3 @@ def compare(rounds, only=None):
     probe.close()
     return results
 
-
-if __name__ == "__main__":
-    compare(int(sys.argv[1]), set(sys.argv[2:]))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
+#include <string>
 
 #include "layer.h"
 #include "lower/to_blocks.h"
@@ -34,9 +35,8 @@ te::Program depthwise(const ConvLayer& l, int64_t lanes) {
   const te::Tensor sums = te::compute(
       "sums", {l.in_channels, size, round_up(size, lanes)}, [&](te::Var c, te::Var y, te::Var x) {
         const te::Expr py = y * l.stride + r - p, px = x * l.stride + s - p;
-        return te::sum(
-            te::guard(0 <= py && py < n && 0 <= px && px < n, in(c, py, px), 0.0f) * w(c, r, s),
-            {r, s});
+        const te::Expr pixel = te::guard(0 <= px && px < n, in(c, py, px), 0.0f);
+        return te::sum(te::guard(0 <= py && py < n, pixel * w(c, r, s), 0.0f), {r, s});
       });
   const te::Tensor out =
       te::compute("out", {l.in_channels, size, size},
@@ -44,25 +44,8 @@ te::Program depthwise(const ConvLayer& l, int64_t lanes) {
   return te::program("depthwise", {in, w}, {out});
 }
 
-}  // namespace
-
-const std::vector<ConvLayer>& mobilenet_layers() {
-  static const std::vector<ConvLayer> layers = {
-      {"D1", 112, 32, 32, 3, 1},  {"D2", 112, 64, 64, 3, 2},  {"D3", 56, 128, 128, 3, 1},
-      {"D4", 56, 128, 128, 3, 2}, {"D5", 28, 256, 256, 3, 1}, {"D6", 28, 256, 256, 3, 2},
-      {"D7", 14, 512, 512, 3, 1}, {"D8", 14, 512, 512, 3, 2}, {"D9", 7, 1024, 1024, 3, 1}};
-  return layers;
-}
-
-std::vector<int64_t> depthwise_rows(const ConvLayer& layer) {
-  std::vector<int64_t> out;
-  for (int64_t rows = 2; rows <= 14; ++rows)
-    if (layer.out_size() % rows == 0) out.push_back(rows);
-  return out;
-}
-
-Schedule schedule_depthwise(const ConvLayer& layer, int64_t rows, const ir::TargetSpec& spec) {
-  const int64_t lanes = lanes_for(layer, spec);
+/// `rows` output rows share the input rows that they read.
+Schedule schedule_depthwise(const ConvLayer& layer, int64_t rows, int64_t lanes) {
   Schedule s(lower::to_blocks(depthwise(layer, lanes)));
   const BlockRef sums = s.block("sums");
   const std::vector<LoopRef> l = s.loops(sums);  // c, y, x, r, s
@@ -81,6 +64,26 @@ Schedule schedule_depthwise(const ConvLayer& layer, int64_t rows, const ir::Targ
     s.vectorize(own.back());
   }
   return s;
+}
+
+}  // namespace
+
+const std::vector<ConvLayer>& mobilenet_layers() {
+  static const std::vector<ConvLayer> layers = {
+      {"D1", 112, 32, 32, 3, 1},  {"D2", 112, 64, 64, 3, 2},  {"D3", 56, 128, 128, 3, 1},
+      {"D4", 56, 128, 128, 3, 2}, {"D5", 28, 256, 256, 3, 1}, {"D6", 28, 256, 256, 3, 2},
+      {"D7", 14, 512, 512, 3, 1}, {"D8", 14, 512, 512, 3, 2}, {"D9", 7, 1024, 1024, 3, 1}};
+  return layers;
+}
+
+std::vector<LayerPlan> plan_depthwise(const ConvLayer& layer, const ir::TargetSpec& spec) {
+  std::vector<LayerPlan> out;
+  // A sum for each row, the taps and one row of the input.
+  for (int64_t rows = 2; rows + layer.kernel * layer.kernel + 1 < spec.vector_registers; ++rows)
+    if (layer.out_size() % rows == 0)
+      out.push_back({std::to_string(rows) + " rows",
+                     schedule_depthwise(layer, rows, lanes_for(layer, spec)), 1});
+  return out;
 }
 
 }  // namespace bench
