@@ -46,6 +46,28 @@ TEST(ReverseComputeAt, MovesAnEpilogueIntoTheTile) {
   expect_same(matmul_relu(), s);
 }
 
+TEST(ReverseComputeAt, AcceptsAnIteratorMadeOfSeveralLoops) {
+  Schedule s(blur());
+  const std::vector<LoopRef> tiles = s.split(s.loops("B")[0], {kOpen, 5, 2});
+  const BlockRef copy = s.cache_write(s.block("B"), "B", ir::ScopeKind::Global);
+  s.reverse_compute_at(copy, tiles[1]);
+  expect_same(blur(), s);
+}
+
+TEST(ReverseComputeAt, RefusesAPlaceWhereLoopsOverlap) {
+  // Two loops make one iterator and reach the same elements: [0, 8) and [4, 12).
+  Schedule s(ir::parse_function(R"(
+loops overlap(A: in f32[12], C: out f32[12]) {
+  alloc B: f32[12]
+  for i in 0..2 { for j in 0..8 {
+    block B(v: spatial 12 = i * 4 + j) reads A[v] writes B[v] { B[v] = A[v] * 2.0 } } }
+  for i in 0..12 { block C(v: spatial 12 = i) reads B[v] writes C[v] { C[v] = B[v] + 1.0 } }
+})"));
+  const LoopRef i = s.loops("B")[0];
+  const Diagnostic d = diagnostic_of([&] { s.reverse_compute_at(s.block("C"), i); });
+  EXPECT_EQ(d.code, "schedule.reverse_compute_at.partial");
+}
+
 TEST(ReverseComputeAt, RefusesAPlaceWhereTheReductionIsNotComplete) {
   Schedule s(matmul_relu());
   const auto [y, x, k] = s.loops<3>("C");
