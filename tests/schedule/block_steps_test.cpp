@@ -176,6 +176,22 @@ TEST(DecomposeReduction, RefusesALoopInsideOfTheReduction) {
   expect_same(matmul(10, 12, 7), s);
 }
 
+TEST(DecomposeReduction, RefusesALoopThatRunsTheReductionAgain) {
+  Schedule s(ir::parse_function(R"(
+loops again(A: in f32[6, 3], C: out f32[6]) {
+  for i in 0..5 { for r in 0..2 { for k in 0..3 {
+    block C(v: spatial 6 = i + r, vk: reduce 3 = k) reads A[v, vk] writes C[v] {
+      init { C[v] = 0.0 }
+      C[v] sum= A[v, vk] } } } }
+})"));
+  const ir::LoopFunc before = s.func();
+  const auto [i, r, k] = s.loops<3>("C");
+  const Diagnostic d = diagnostic_of([&] { s.decompose_reduction(s.block("C"), i); });
+  EXPECT_EQ(d.code, "schedule.decompose.repeat");
+  s.decompose_reduction(s.block("C"), r);
+  expect_same(before, s.func());
+}
+
 TEST(RFactor, MakesPartialResults) {
   const ir::LoopFunc f = matmul(3, 4, 10);
   Schedule s(f);

@@ -73,6 +73,16 @@ TEST(SetLayout, RefusesWhatIsNoPlacement) {
   expect_same(matmul_relu(), s);  // nothing half-done
 }
 
+TEST(SetScope, KeepsALayoutThatFitsTheScope) {
+  Schedule s(matmul_relu());
+  const BlockRef c = s.block("C");
+  s.set_scope(c, "C", ir::ScopeKind::Register);
+  s.set_layout(c, "C", layout("(i, j) -> [register: i, register: j] extents [10, 12]"));
+  expect_same(matmul_relu(), s);
+  expect_refused([&] { s.set_scope(c, "C", ir::ScopeKind::Global); }, "schedule.set_scope.layout",
+                 "over registers");
+}
+
 TEST(SetLayout, RefusesToMoveNeighboursOfOneByteUnderThreads) {
   Schedule s(ir::parse_function(R"(
 loops nibbles(A: in i4[4, 8], C: out i4[4, 8]) {
@@ -255,6 +265,22 @@ TEST(Pad, ChoosesANeutralValueOrRefuses) {
     s.pad(s.block("C"), {3, 7});  // spatial rows need no neutral value
     expect_same(f, s);
   }
+}
+
+TEST(Pad, PadsSymbolicSizes) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops dot(A: in f32[n, 7], C: out f32[n]) where n in 1..64 {
+  for y in 0..n { for k in 0..7 {
+    block C(vy: spatial n = y, vk: reduce 7 = k) reads A[vy, vk] writes C[vy] {
+      init { C[vy] = 0.0 }
+      C[vy] sum= A[vy, vk] } } }
+})");
+  Schedule s(f);
+  s.reindex(s.block("C"), "C");
+  s.pad(s.block("C"), {4, 8});
+  s.split(s.loops("C")[0], {kOpen, 4});
+  EXPECT_EQ(s.loops("C").size(), 3u);
+  for (const int64_t n : {1, 4, 5, 12}) expect_same_at(f, s.func(), n, {{n, 7}, {n}});
 }
 
 TEST(Pad, RefusesPartsAndOtherIndices) {

@@ -81,6 +81,24 @@ loops column(a: inout f32[8, 8]) {
   expect_same(f, program.func());
 }
 
+TEST(Reorder, KeepsAReductionTogetherThatRunsAgain) {
+  // Neighbouring i need the same sums: with k outside, what ran before would be added again.
+  Schedule s(ir::parse_function(R"(
+loops again(A: in f32[6, 3], C: out f32[6]) {
+  for i in 0..5 { for r in 0..2 { for k in 0..3 {
+    block C(v: spatial 6 = i + r, vk: reduce 3 = k) reads A[v, vk] writes C[v] {
+      init { C[v] = 0.0 }
+      C[v] sum= A[v, vk] } } } }
+})"));
+  const auto [i, r, k] = s.loops<3>("C");
+  const Diagnostic d = diagnostic_of([&] { s.reorder({k, i}); });
+  EXPECT_EQ(d.code, "schedule.reorder.repeat");
+  EXPECT_NE(d.message.find("`k`"), std::string::npos);
+  const ir::LoopFunc before = s.func();
+  s.reorder({k, r});  // in one iteration of i nothing runs twice
+  expect_same(before, s.func());
+}
+
 TEST(Tile, OrdersOuterPartsBeforeInnerParts) {
   Schedule s(matmul(10, 12, 7));
   const auto [y, x, k] = s.loops<3>("C");

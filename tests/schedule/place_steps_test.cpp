@@ -243,6 +243,28 @@ loops sums(A: in f32[7, 4], C: out f32[6]) {
   expect_refused([&] { s.rfactor(b, s.loops(b)[2]); }, "schedule.rfactor.loop", "is ordered");
 }
 
+TEST(RollingBuffer, RollsSymbolicSizes) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops sums(A: in f32[n + 2], C: out f32[n]) where n in 1..64 {
+  alloc B: f32[n + 2]
+  for i in 0..n + 2 {
+    block B(v: spatial n + 2 = i) reads A[v] writes B[v] { B[v] = A[v] * 2.0 } }
+  for i in 0..n {
+    block C(v: spatial n = i) reads B[v +: 3] writes C[v] {
+      C[v] = B[v] * B[v + 1] + B[v + 2] } }
+})");
+  Schedule s(f);
+  const BlockRef b = s.block("B");
+  const auto [i0, i1] = s.split<2>(s.loops("C")[0], {kOpen, 4});
+  s.compute_at(b, i0);
+  s.rolling_buffer(b, i0);
+  for (const int64_t n : {1, 3, 4, 5, 8, 13}) expect_same_at(f, s.func(), n, {{n + 2}, {n}});
+  Schedule t(f);
+  t.compute_at(t.block("B"), t.loops("C")[0]);
+  t.compute_root(t.block("B"));
+  for (const int64_t n : {1, 5}) expect_same_at(f, t.func(), n, {{n + 2}, {n}});
+}
+
 TEST(RollingBuffer, NeedsAWindowThatMovesAndOverlaps) {
   Schedule s(rows());
   const BlockRef b = s.block("B");

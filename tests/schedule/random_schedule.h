@@ -213,7 +213,11 @@ inline int random_steps(Schedule& s, Random& random, int count) {
           if (!other.empty()) s.compute_at(block, random.pick(other));
           break;
         case 10:
-          if (!other.empty()) s.reverse_compute_at(block, random.pick(other));
+          if (!pairs.empty()) {
+            const auto [producer, consumer] = random.pick(pairs);
+            const std::vector<LoopRef> loops = s.loops(producer);
+            if (!loops.empty()) s.reverse_compute_at(s.block(consumer), random.pick(loops));
+          }
           break;
         case 11: s.compute_inline(block); break;
         case 12: s.reverse_compute_inline(block); break;
@@ -223,23 +227,21 @@ inline int random_steps(Schedule& s, Random& random, int count) {
         case 16: s.rfactor(block, loop); break;
         case 17: s.partition(loop, {number()}); break;
         case 18:
-          if (!other.empty() && random.chance(70)) s.compute_at(block, random.pick(other));
-          s.compute_root(block);
-          break;
         case 19:
-          if (!other.empty() && random.chance(70)) s.compute_at(block, random.pick(other));
-          s.store_at(block, random.pick(s.loops(block)));
-          break;
         case 20:
-        case 21: {
+        case 21: {  // a producer at its consumer, and what follows
           if (pairs.empty()) break;
           const auto [producer, consumer] = random.pick(pairs);
+          const BlockRef p = s.block(producer);
           const std::vector<LoopRef> loops = s.loops(consumer);
           if (loops.empty()) break;
-          const LoopRef at = random.chance(70) ? loops[0] : random.pick(loops);
-          const BlockRef rolled = s.block(producer);
-          if (random.chance(80)) s.compute_at(rolled, at);
-          s.rolling_buffer(rolled, at);
+          const LoopRef at = random.chance(60) ? loops[0] : random.pick(loops);
+          if (random.chance(80)) s.compute_at(p, at);
+          const int64_t then = random.in(0, 3);
+          if (then == 0) s.compute_root(p);
+          const std::vector<LoopRef> around_it = s.loops(p);
+          if (then == 1 && !around_it.empty()) s.store_at(p, random.pick(around_it));
+          if (then >= 2) s.rolling_buffer(p, at);
           break;
         }
         case 22: s.set_layout(block, buffer->name, random_layout(random, buffer->shape)); break;

@@ -12,17 +12,6 @@ loops scale(A: in f32[n], C: out f32[n]) where n in 1..64 {
 })");
 }
 
-std::vector<double> run_scale(const ir::LoopFunc& f, int64_t n) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i));
-  std::vector<ir::Array> args = {ir::array_of(ir::Elem::F32, {n}, values),
-                                 ir::array_of(ir::Elem::F32, {n}, values)};
-  ir::interpret(f, args, {n});
-  std::vector<double> out;
-  for (int64_t i = 0; i < n; ++i) out.push_back(args[1].as_double(i));
-  return out;
-}
-
 TEST(Annotate, LeavesAHintOnALoopOrBlock) {
   const ir::LoopFunc f = matmul(4, 4, 4);
   Schedule s(f);
@@ -69,8 +58,7 @@ loops scale(A: in f32[n], C: out f32[n]) where n in 1..64 stage scheduled {
 })");
   s.vectorize(s.loops("C")[1]);
   s.parallel(no);
-  for (const int64_t n : {1, 7, 8, 9, 16, 64})
-    EXPECT_EQ(run_scale(s.func(), n), run_scale(scale(), n));
+  for (const int64_t n : {1, 7, 8, 9, 16, 64}) expect_same_at(scale(), s.func(), n, {{n}, {n}});
   const Trace trace = parse_trace(print(s.trace()));
   EXPECT_EQ(ir::print(apply(trace, scale())), ir::print(s.func()));
 }
@@ -138,6 +126,19 @@ TEST(SwizzleOrder, IsRightWhereTheGroupDoesNotDivide) {
     s.bind(grid, ir::ThreadAxis::BlockX);
     expect_same(f, s);
   }
+}
+
+TEST(SwizzleOrder, SwizzlesSymbolicSizes) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops grid(A: in f32[n, 5], C: out f32[n, 5]) where n in 1..64 {
+  for y in 0..n { for x in 0..5 {
+    block C(vy: spatial n = y, vx: spatial 5 = x) reads A[vy, vx] writes C[vy, vx] {
+      C[vy, vx] = A[vy, vx] * 2.0 } } }
+})");
+  Schedule s(f);
+  const auto [y, x] = s.loops<2>("C");
+  s.parallel(s.swizzle_order(y, x, 4));
+  for (const int64_t n : {1, 4, 6}) expect_same_at(f, s.func(), n, {{n, 5}, {n, 5}});
 }
 
 TEST(SwizzleOrder, RefusesIterationsThatDependOnEachOther) {

@@ -4,6 +4,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/verify.h"
 #include "schedule/nests.h"
 #include "schedule/steps.h"
 #include "support/str.h"
@@ -129,6 +130,12 @@ Results SetScope::apply(Program& program) const {
            "parameters are global; cache_write makes a copy in another scope");
   const ir::Buffer now = ir::make_buffer(old->name, old->elem, old->shape, scope, old->layout,
                                          old->alignment, old->span);
+  try {
+    ir::verify(*now, program.func().symbols);
+  } catch (const Error& e) {
+    refuse("schedule.set_scope.layout", name, b, e.diagnostic.message,
+           "set the scope before the layout");
+  }
   program.set_body(ir::substitute_buffers(program.func().body, {{old, now}}));
   return {};
 }

@@ -87,6 +87,18 @@ std::string split_init_off(Program& program, const ir::Block& b, const ir::For& 
     first[l->var] = l->min;
   }
 
+  // Where a producer's consumers make it run again, each run needs its own init.
+  std::vector<ir::Var> loops_inside;
+  std::vector<ir::Expr> bindings;
+  for (auto s = place; s != path.end(); ++s)
+    if (const auto* l = s->as<ir::For>()) loops_inside.push_back(l->var);
+  for (const ir::BlockIter& it : b.iters) bindings.push_back(it.binding);
+  if (const arith::IterMap map = arith::iter_map(
+          bindings, loops_inside, program.context_at(Path(path.begin(), path.end() - 1)));
+      !map.injective)
+    refuse("schedule.decompose.repeat",
+           str("the loop may run an instance of the block several times: ", map.reason),
+           "name a loop further in");
   if (!starts_below(program, b, *place))
     refuse("schedule.decompose.start", "the reduction starts in other loops",
            "decompose it before partition cuts it");
