@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel benchmark: shares of peak by build/release/bench/kernels, then GEMMs against OpenBLAS and MKL.
+"""The kernel benchmark: shares of peak and of roofs by build/release/bench/{kernels,roofs}, then GEMMs against peers.
 
   kernels.py [--rounds N] [--out FILE]
 
@@ -13,6 +13,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,6 +84,13 @@ def compare(shares, lanes, rounds):
     return results
 
 
+def roofs():
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "roofs.json"
+        subprocess.run([PROGRAMS / "roofs", "--json", file], check=True)
+        return json.loads(file.read_text())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
@@ -92,6 +100,8 @@ def main():
     out.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([PROGRAMS / "kernels", "--json", out], check=True)
     results = json.loads(out.read_text())
+    print("\nkernels that stream, share of their roof")
+    results["roofs"] = roofs()
     print("\nGEMM, GFLOP/s, one thread, B packed beforehand for ours, plain for the others")
     results["peers"] = compare(results["kernels"], results["lanes"], options.rounds)
     out.write_text(json.dumps(results, indent=1) + "\n")
