@@ -145,7 +145,7 @@ struct Fission {
 
 /// for i in 0..n { S }  for j in 0..n { T }  ->  for i in 0..n { S; T[j := i] }
 /// Legal on neighbours of equal range when T of an iteration touches nothing that S of a later one
-/// touches.
+/// touches. Buffers declared between them are declared before both.
 struct Merge {
   LoopRef first, second;
   static constexpr std::string_view name = "merge";

@@ -180,6 +180,37 @@ TEST(Merge, JoinsNeighboursOfEqualRange) {
   expect_same(matmul_relu(), s);
 }
 
+TEST(Merge, DeclaresBuffersInBetweenBeforeBoth) {
+  constexpr const char* kBefore = R"(
+loops between(A: in f32[8], C: out f32[8]) {
+  alloc B: f32[8]
+  for i in 0..8 { B[i] = A[i] }
+  alloc D: f32[8]
+  alloc E: f32[8]
+  for j in 0..8 { D[j] = B[j] + 1.0 }
+  for k in 0..8 { E[k] = D[7 - k] }
+  for l in 0..8 { C[l] = E[l] }
+})";
+  Program program(ir::parse_function(kBefore));
+  const auto* outer = program.func().body.as<ir::Alloc>()->body.as<ir::Seq>();
+  program.name("i", LoopResult{outer->stmts[0].as<ir::For>()->var});
+  const auto* inner = outer->stmts[1].as<ir::Alloc>()->body.as<ir::Alloc>()->body.as<ir::Seq>();
+  program.name("j", LoopResult{inner->stmts[0].as<ir::For>()->var});
+  program.name("k", LoopResult{inner->stmts[1].as<ir::For>()->var});
+  EXPECT_EQ(diagnostic_of([&] { Merge{{"i"}, {"k"}}.apply(program); }).code,
+            "schedule.merge.loops");
+  Merge{{"i"}, {"j"}}.apply(program);
+  EXPECT_EQ(print(program.func()), print(ir::parse_function(R"(
+loops between(A: in f32[8], C: out f32[8]) {
+  alloc B: f32[8]
+  alloc D: f32[8]
+  alloc E: f32[8]
+  for i in 0..8 { B[i] = A[i]   D[i] = B[i] + 1.0 }
+  for k in 0..8 { E[k] = D[7 - k] }
+  for l in 0..8 { C[l] = E[l] }
+})")));
+}
+
 TEST(Merge, RefusesAConsumerThatReadsAhead) {
   Schedule s(ir::parse_function(R"(
 loops ahead(A: in f32[8], C: out f32[8]) {

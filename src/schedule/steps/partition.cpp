@@ -35,6 +35,21 @@ void require_movable(const Program& program, const ir::For& loop, const Stmt& fi
   }
 }
 
+/// `s` with `by` in place of `loop`, which is the first thing that `s` does after declaring
+/// buffers; null when it is not.
+Stmt with_first(const Stmt& s, const Stmt& loop, const Stmt& by) {
+  if (s == loop) return by;
+  if (const auto* alloc = s.as<ir::Alloc>()) {
+    const Stmt body = with_first(alloc->body, loop, by);
+    return body ? ir::with(*alloc, [&](ir::Alloc& n) { n.body = body; }) : Stmt();
+  }
+  if (const auto* seq = s.as<ir::Seq>()) {
+    const Stmt head = with_first(seq->stmts.front(), loop, by);
+    return head ? ir::with(*seq, [&](ir::Seq& n) { n.stmts.front() = head; }) : Stmt();
+  }
+  return {};
+}
+
 }  // namespace
 
 Results Partition::apply(Program& program) const {
@@ -100,13 +115,9 @@ Results Merge::apply(Program& program) const {
   };
   require_serial(a, name);
   require_serial(b, name);
-  const Path pa = program.path_to(a), pb = program.path_to(b);
+  const Path pa = program.path_to(a);
   const auto* all = pa.size() > 1 ? pa[pa.size() - 2].as<ir::Seq>() : nullptr;
-  if (!all || pb.size() != pa.size() || pb[pb.size() - 2] != pa[pa.size() - 2])
-    refuse("they do not stand in one sequence");
-  const auto place = std::find(all->stmts.begin(), all->stmts.end(), Stmt::of(a));
-  if (place + 1 == all->stmts.end() || place[1] != Stmt::of(b))
-    refuse("the second does not directly follow the first");
+  if (!all) refuse("they do not stand in one sequence");
   const arith::Context context = program.context_at(pa);
   if (!context.can_prove_equal(a.min, b.min) || !context.can_prove_equal(a.extent, b.extent))
     refuse(str("their ranges differ: ", print(a.extent), " and ", print(b.extent), " iterations"));
@@ -115,11 +126,12 @@ Results Merge::apply(Program& program) const {
   // iteration against the first part of a later one.
   const Stmt tail = ir::substitute(b.body, b.var, a.var);
   const Stmt merged = ir::with(a, [&](ir::For& f) { f.body = ir::seq({a.body, tail}); });
-  std::vector<Stmt> stmts;
-  for (auto s = all->stmts.begin(); s != all->stmts.end(); ++s) {
-    if (s == place) stmts.push_back(merged);
-    if (s != place && s != place + 1) stmts.push_back(*s);
-  }
+  std::vector<Stmt> stmts = all->stmts;
+  const auto place = std::find(stmts.begin(), stmts.end(), Stmt::of(a));
+  const Stmt joined = place + 1 == stmts.end() ? Stmt() : with_first(place[1], Stmt::of(b), merged);
+  if (!joined) refuse("the second does not directly follow the first");
+  *place = joined;
+  stmts.erase(place + 1);
   const Stmt head = a.body;
   const ir::Var var = a.var;
   program.replace(pa[pa.size() - 2], ir::seq(std::move(stmts)));
