@@ -14,6 +14,13 @@ namespace tilewright::schedule {
 /// The outermost loop that holds nothing but this block, or the block itself.
 ir::Stmt nest_of(const Program& program, const ir::Block& block);
 
+/// An Error when a block stands around the statement, a loop or block: what a block's iterators and
+/// regions say would no longer hold if something moved into it or out of it.
+void require_outside_of_blocks(const Program& program, const ir::StmtNode& stmt,
+                               std::string_view step);
+/// Does the block hold blocks or calls of instructions, so that its body is not its own statement?
+bool holds_others(const ir::Block& block);
+
 /// Takes a statement out; loops, allocations and sequences left with nothing in them go too.
 void remove(Program& program, const ir::Stmt& stmt);
 
@@ -67,6 +74,11 @@ const ir::For* deciding_loop(const Program& program, const ir::Block& block, con
 /// Does the reduction of the block start below `root`: are its reduction iterators 0 in the first
 /// iteration of these loops? A part that partition cut off does not start it.
 bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt& root);
+
+/// The init of a reduction as a block of its own, in copies of the loops listed: those that serve
+/// spatial iterators. The others stand at `first`.
+ir::Stmt init_nest(const ir::Block& block, const std::vector<const ir::For*>& spatial_loops,
+                   const ir::VarMap& first, const std::string& name);
 
 /// Is every element of `region` written before `place` runs: a parameter, or the exact result of
 /// one block that stands before?

@@ -21,6 +21,15 @@ struct BlockRef {
   friend bool operator==(const BlockRef&, const BlockRef&) = default;
 };
 
+/// Either of them.
+struct NestRef {
+  std::string name;
+  NestRef() = default;
+  NestRef(LoopRef loop) : name(std::move(loop.name)) {}
+  NestRef(BlockRef block) : name(std::move(block.name)) {}
+  friend bool operator==(const NestRef&, const NestRef&) = default;
+};
+
 /// A number in a step: written out (`16`), a decision of the trace (`$tile`), or open (`?`), which
 /// the step works out from the others.
 struct Number {

@@ -101,6 +101,12 @@ std::array<BlockRef, 2> Schedule::rfactor(const BlockRef& block, const LoopRef& 
   return {BlockRef{names.at(0)}, BlockRef{names.at(1)}};
 }
 
+BlockRef Schedule::blockize(const LoopRef& loop) { return run_block(Blockize{loop}); }
+
+BlockRef Schedule::tensorize(const NestRef& nest, std::string instruction) {
+  return run_block(Tensorize{nest, std::move(instruction)});
+}
+
 void wrong_count(size_t wanted, size_t found) {
   throw Error({.code = "schedule.loops.count",
                .message = str(wanted, " loops are asked for, there are ", found),

@@ -13,7 +13,8 @@ namespace tilewright::schedule {
 ///   s.reorder({y0, x, k, y1});
 class Schedule {
  public:
-  explicit Schedule(ir::LoopFunc func) : program_(std::move(func)) {
+  explicit Schedule(ir::LoopFunc func, std::vector<ir::Instruction> instructions = {})
+      : program_(std::move(func), std::move(instructions)) {
     trace_.name = program_.func().name;
   }
 
@@ -65,6 +66,10 @@ class Schedule {
 
   /// The block of partial results, and the one that combines them.
   std::array<BlockRef, 2> rfactor(const BlockRef& block, const LoopRef& loop);
+
+  BlockRef blockize(const LoopRef& loop);
+  /// The block around the call; `instruction` is one of those given to the constructor.
+  BlockRef tensorize(const NestRef& nest, std::string instruction);
 
   /// Applies and records any step; gives the names of its results.
   std::vector<std::string> run(Step step);

@@ -23,6 +23,7 @@ constexpr std::array kScopes = {
 
 std::string text(const LoopRef& r) { return "%" + r.name; }
 std::string text(const BlockRef& r) { return "%" + r.name; }
+std::string text(const NestRef& r) { return "%" + r.name; }
 std::string text(const Number& n) {
   return n.open ? "?" : n.decision.empty() ? str(n.value) : "$" + n.decision;
 }
@@ -53,6 +54,7 @@ class Reader {
 
   void read(LoopRef& r) { r.name = reference(); }
   void read(BlockRef& r) { r.name = reference(); }
+  void read(NestRef& r) { r.name = reference(); }
   void read(Number& n) {
     if (in_.accept("?"))
       n = Number::open_one();

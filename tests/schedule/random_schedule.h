@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/interpret/interpret.h"
+#include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "lower/pipeline.h"
@@ -116,6 +117,38 @@ inline te::Program random_program(Random& random, bool transcendental = true) {
   return te::program("random", inputs, outputs);
 }
 
+/// Small instructions that parts of random programs may be: products, dots, copies. Half of them
+/// stay calls when they are lowered, as if the target had them.
+inline const std::vector<ir::Instruction>& random_instructions() {
+  static const std::vector<ir::Instruction> all = [] {
+    std::string text;
+    const auto str_of = [](int64_t n) { return std::to_string(n); };
+    for (int64_t i = 1; i <= 3; ++i)
+      for (int64_t j = 1; j <= 3; ++j) {
+        const std::string size = str_of(i) + "_" + str_of(j), rows = str_of(i), columns = str_of(j);
+        const std::string emit = (i + j) % 2 == 0 ? " emit \"kept\"" : "";
+        const std::string both = "for i in 0.." + rows + " { for j in 0.." + columns + " { ";
+        const std::string c = "(c: inout f32[" + rows + ", " + columns + "], a: in f32[";
+        text += "instr outer_" + size + c + rows + "], b: in f32[" + columns + "])" + emit +
+                " { compute { " + both + "c[i, j] = a[i] * b[j] } } } reset { " + both +
+                "c[i, j] = 0.0 } } } update { " + both + "c[i, j] sum= b[j] * a[i] } } } }\n";
+        text += "instr gemm_" + size + c + rows + ", 2], b: in f32[2, " + columns + "])" + emit +
+                " { compute { " + both + "c[i, j] = 0.0 } } " + both +
+                "for k in 0..2 { c[i, j] sum= a[i, k] * b[k, j] } } } } reset { " + both +
+                "c[i, j] = 0.0 } } } update { for k in 0..2 { " + both +
+                "c[i, j] sum= a[i, k] * b[k, j] } } } } }\n";
+        text += "instr relu_" + size + "(c: out f32[" + rows + ", " + columns + "], a: in f32[" +
+                rows + ", " + columns + "])" + emit + " { compute { " + both +
+                "c[i, j] = max(a[i, j], 0.0) } } } }\n";
+        text += "instr copy_" + size + "(c: out f32[" + rows + ", " + columns + "], a: in f32[" +
+                rows + ", " + columns + "])" + emit + " { compute { " + both +
+                "c[i, j] = a[i, j] } } } }\n";
+      }
+    return ir::parse(text).instructions;
+  }();
+  return all;
+}
+
 /// Tries `count` random steps; gives how many were accepted.
 inline int random_steps(Schedule& s, Random& random, int count) {
   int accepted = 0;
@@ -140,7 +173,7 @@ inline int random_steps(Schedule& s, Random& random, int count) {
                                                     ir::ScopeKind::Register});
     };
     try {
-      switch (random.in(0, 18)) {
+      switch (random.in(0, 21)) {
         case 0:
         case 1: s.split(loop, {kOpen, number()}); break;
         case 2: s.split(loop, {number(), kOpen, number()}); break;
@@ -175,6 +208,18 @@ inline int random_steps(Schedule& s, Random& random, int count) {
         case 15: s.decompose_reduction(block, loop); break;
         case 16: s.rfactor(block, loop); break;
         case 17: s.partition(loop, {number()}); break;
+        case 18: s.blockize(loop); break;
+        case 19: s.tensorize(block, random.pick(random_instructions())->name); break;
+        case 20:
+          for (const ir::Instruction& instruction : random_instructions()) {
+            try {
+              s.tensorize(loop, instruction->name);
+              break;
+            } catch (const Error& e) {
+              if (e.diagnostic.code != "schedule.tensorize.match") throw;
+            }
+          }
+          break;
         default: {
           const ir::Var a("a"), b("b");
           const int64_t f = random.in(1, 4);
@@ -211,7 +256,7 @@ inline CaseResult check_random_case(uint64_t seed, bool lower) {
   Random random(seed);
   CaseResult out;
   const ir::LoopFunc before = lower::to_blocks(random_program(random));
-  Schedule s(before);
+  Schedule s(before, random_instructions());
   // Some schedules repeat a producer so often that running them teaches nothing more.
   const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact, .max_steps = 20'000'000};
   std::vector<ir::Array> expected = exact_args(before, seed);
@@ -232,6 +277,7 @@ inline CaseResult check_random_case(uint64_t seed, bool lower) {
       }
     if (lower) {
       lower::PassContext context;
+      context.limits.instructions = {"kept"};
       ir::LoopFunc final;
       try {
         final = lower::run(lower::cpu_pipeline(), s.func(), context);
