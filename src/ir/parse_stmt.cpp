@@ -320,7 +320,17 @@ Stmt StmtParser::call() {
   std::vector<Region> operands;
   if (!cursor_.at(")")) operands = regions();
   cursor_.expect(")", "after the operands");
-  return node<InstrCall>(at, found->second, form, std::move(operands));
+  std::vector<std::vector<Expr>> strides;
+  if (cursor_.at("strides") && cursor_.next_is("(")) {
+    cursor_.next();
+    cursor_.next();
+    do {
+      cursor_.expect("[", "before the strides of an operand");
+      strides.push_back(exprs_.exprs("]"));
+    } while (cursor_.accept(","));
+    cursor_.expect(")", "after the strides");
+  }
+  return node<InstrCall>(at, found->second, form, std::move(operands), std::move(strides));
 }
 
 }  // namespace tilewright::ir

@@ -123,8 +123,12 @@ void Printer::node(const Block& b) {
 
 void Printer::node(const InstrCall& c) {
   const std::string form = c.form == InstrForm::Compute ? "" : str(".", ir::name(c.form));
+  std::string strides;
+  for (const std::vector<Expr>& operand : c.strides)
+    strides += str(strides.empty() ? " strides ([" : ", [", list(operand), "]");
+  if (!strides.empty()) strides += ")";
   line(str("call ", instructions_.name(c.instr.get(), c.instr->name), form, "(",
-           joined(texts(c.operands)), ")"));
+           joined(texts(c.operands)), ")", strides));
 }
 
 void Printer::node(const Agents& s) {

@@ -192,12 +192,15 @@ enum class InstrForm : uint8_t { Compute, Reset, Update };
 std::string_view name(InstrForm form);
 
 /// One hardware instruction on regions: means the instruction's declared body with its operands
-/// replaced by these regions.
+/// replaced by these regions. At stage `final` buffers are flat: an operand's element at the
+/// physical place (p, q) is that at `min + p*strides[0] + q*strides[1]`, `min` being the region's.
 struct InstrCall : StmtOf<StmtKind::InstrCall> {
   Instruction instr;
   InstrForm form = InstrForm::Compute;
   std::vector<Region> operands;
-  static constexpr auto fields = members(&InstrCall::instr, &InstrCall::form, &InstrCall::operands);
+  std::vector<std::vector<Expr>> strides;  // per operand; empty before stage `final`
+  static constexpr auto fields =
+      members(&InstrCall::instr, &InstrCall::form, &InstrCall::operands, &InstrCall::strides);
   void check() const;
 };
 

@@ -18,6 +18,29 @@ Stmt nest_of(const Program& program, const ir::Block& block) {
   return root;
 }
 
+void require_outside_of_blocks(const Program& program, const ir::StmtNode& stmt,
+                               std::string_view step) {
+  const auto* loop = stmt.kind == ir::StmtKind::For ? &static_cast<const ir::For&>(stmt) : nullptr;
+  for (const Stmt& around : program.path_to(stmt)) {
+    const auto* block = around.as<ir::Block>();
+    if (!block || around.get() == &stmt) continue;
+    throw Error({.code = "schedule.block.nested",
+                 .message = loop ? str("cannot ", step, " `", loop->var.name(), "`")
+                                 : str("cannot ", step, " block `",
+                                       static_cast<const ir::Block&>(stmt).name, "`"),
+                 .notes = {str("it stands inside block `", block->name, "`")},
+                 .help = str("use ", step, " before blockize, or on block `", block->name, "`")});
+  }
+}
+
+bool holds_others(const ir::Block& block) {
+  bool found = false;
+  for (const Stmt& s : {block.body, block.init})
+    ir::walk(
+        s, [&](const ir::Block&) { found = true; }, [&](const ir::InstrCall&) { found = true; });
+  return found;
+}
+
 void remove(Program& program, const Stmt& stmt) {
   const Path path = program.path_to(stmt);
   size_t top = path.size() - 1;
@@ -346,6 +369,42 @@ bool surely_runs(const Program& program, const Stmt& a, const Stmt& b) {
     if (!l || !context_outside(program, *s).can_prove(Expr(1) <= l->extent)) return false;
   }
   return true;
+}
+
+Stmt init_nest(const ir::Block& b, const std::vector<const ir::For*>& spatial_loops,
+               const ir::VarMap& first, const std::string& name) {
+  ir::VarMap fresh;
+  std::vector<ir::Var> vars;
+  for (const ir::For* l : spatial_loops) {
+    vars.emplace_back(str(l->var.name(), "_init"));
+    fresh[l->var] = vars.back();
+  }
+  const auto at_start = [&](const Expr& e) {
+    return ir::substitute(ir::substitute(e, first), fresh);
+  };
+  ir::VarMap iters, starts;
+  std::vector<ir::BlockIter> spatial;
+  for (const ir::BlockIter& it : b.iters) {
+    if (it.kind == ir::IterKind::Reduction) {
+      starts[it.var] = 0;
+      continue;
+    }
+    const ir::Var var(it.var.name());
+    iters[it.var] = var;
+    spatial.push_back({var, it.kind, it.extent, at_start(it.binding)});
+  }
+  const auto own = [&](const auto& part) {
+    return ir::substitute(ir::substitute(part, starts), iters);
+  };
+  const Expr predicate = b.predicate ? at_start(own(b.predicate)) : Expr();
+  std::vector<ir::Region> writes;
+  for (const ir::Region& w : b.writes) writes.push_back(own(w));
+  Stmt nest = ir::make_stmt<ir::Block>(b.span, name, spatial, predicate, std::vector<ir::Region>{},
+                                       writes, nullptr, own(b.init));
+  for (size_t i = spatial_loops.size(); i-- > 0;)
+    nest = ir::make_stmt<ir::For>(spatial_loops[i]->span, vars[i], at_start(spatial_loops[i]->min),
+                                  at_start(spatial_loops[i]->extent), nest);
+  return nest;
 }
 
 bool is_written_before(const Program& program, const ir::Region& region, const Stmt& place,

@@ -14,6 +14,13 @@ namespace tilewright::schedule {
 /// The outermost loop that holds nothing but this block, or the block itself.
 ir::Stmt nest_of(const Program& program, const ir::Block& block);
 
+/// An Error when a block stands around the statement, a loop or block: what a block's iterators and
+/// regions say would no longer hold if something moved into it or out of it.
+void require_outside_of_blocks(const Program& program, const ir::StmtNode& stmt,
+                               std::string_view step);
+/// Does the block hold blocks or calls of instructions, so that its body is not its own statement?
+bool holds_others(const ir::Block& block);
+
 /// Takes a statement out; loops, allocations and sequences left with nothing in them go too.
 void remove(Program& program, const ir::Stmt& stmt);
 
@@ -83,6 +90,11 @@ bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt
 
 /// Splits the init off a reduction, into a block of its own before `at`, and gives its name.
 std::string split_init_off(Program& program, const ir::Block& block, const ir::For& at);
+
+/// The init of a reduction as a block of its own, in copies of the loops listed: those that serve
+/// spatial iterators. The others stand at `first`.
+ir::Stmt init_nest(const ir::Block& block, const std::vector<const ir::For*>& spatial_loops,
+                   const ir::VarMap& first, const std::string& name);
 
 /// Is every element of `region` written before `place` runs: a parameter, or the exact result of
 /// one block that stands before?

@@ -72,6 +72,24 @@ Stmt Program::loop_or_block(const AnyRef& ref) const {
   return Stmt::of(block(BlockRef{ref.name}));
 }
 
+bool Program::is_loop(const AnyRef& ref) const {
+  const auto named = names_.find(ref.name);
+  if (named == names_.end()) unknown(ref.name, "loop or block");
+  return std::holds_alternative<LoopResult>(named->second);
+}
+
+const ir::Instruction& Program::instruction(const std::string& name) const {
+  std::string known;
+  for (const ir::Instruction& i : instructions_) {
+    if (i->name == name) return i;
+    known += str(known.empty() ? "`" : ", `", i->name, "`");
+  }
+  throw Error({.code = "schedule.instruction.unknown",
+               .message = str("there is no instruction `", name, "`"),
+               .notes = {known.empty() ? "no instructions were given" : str("known are ", known)},
+               .help = "declare it (`instr …`), or schedule for a target that has it"});
+}
+
 int64_t Program::value(const Number& number) const {
   require(!number.open, "an open number has no value of its own");
   if (number.decision.empty()) return number.value;

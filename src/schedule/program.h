@@ -19,7 +19,9 @@ using Path = std::vector<ir::Stmt>;
 /// works on a copy, which replaces the old one only when the step has succeeded.
 class Program {
  public:
-  explicit Program(ir::LoopFunc func) : func_(std::move(func)) {}
+  /// `instructions` are those that tensorize may name: the target's and the user's own.
+  explicit Program(ir::LoopFunc func, std::vector<ir::Instruction> instructions = {})
+      : func_(std::move(func)), instructions_(std::move(instructions)) {}
 
   const ir::LoopFunc& func() const { return func_; }
 
@@ -29,6 +31,9 @@ class Program {
   /// Either, as a statement.
   ir::Stmt loop_or_block(const AnyRef& ref) const;
   const ir::Block* find_block(const std::string& name) const;
+  bool is_loop(const AnyRef& ref) const;
+  /// The instruction of that name; an Error when there is none.
+  const ir::Instruction& instruction(const std::string& name) const;
   /// The value of a number; an Error when its decision does not exist or it is open.
   int64_t value(const Number& number) const;
 
@@ -57,6 +62,7 @@ class Program {
 
  private:
   ir::LoopFunc func_;
+  std::vector<ir::Instruction> instructions_;
   std::map<std::string, Result> names_;
   std::map<std::string, int64_t> decisions_;
 };

@@ -138,6 +138,12 @@ std::array<LoopRef, 2> Schedule::persistent(const LoopRef& loop, Number count, W
   return exactly<2>(run_loops(Persistent{loop, std::move(count), workers}));
 }
 
+BlockRef Schedule::blockize(const LoopRef& loop) { return run_block(Blockize{loop}); }
+
+BlockRef Schedule::tensorize(const AnyRef& nest, std::string instruction) {
+  return run_block(Tensorize{nest, std::move(instruction)});
+}
+
 void wrong_count(size_t wanted, size_t found) {
   throw Error({.code = "schedule.loops.count",
                .message = str(wanted, " loops are asked for, there are ", found),

@@ -13,7 +13,8 @@ namespace tilewright::schedule {
 ///   s.reorder({y0, x, k, y1});
 class Schedule {
  public:
-  explicit Schedule(ir::LoopFunc func) : program_(std::move(func)) {
+  explicit Schedule(ir::LoopFunc func, std::vector<ir::Instruction> instructions = {})
+      : program_(std::move(func), std::move(instructions)) {
     trace_.name = program_.func().name;
   }
 
@@ -103,6 +104,10 @@ class Schedule {
   void fuse_reductions(const LoopRef& loop, std::vector<BlockRef> blocks) {
     run(FuseReductions{loop, std::move(blocks)});
   }
+
+  BlockRef blockize(const LoopRef& loop);
+  /// The block around the call; `instruction` is one of those given to the constructor.
+  BlockRef tensorize(const AnyRef& nest, std::string instruction);
 
   /// Applies and records any step; gives the names of its results.
   std::vector<std::string> run(Step step);

@@ -479,12 +479,36 @@ struct FuseReductions {
   Results apply(Program& program) const;
 };
 
+// Hardware instructions.
+
+/// for i in 0..4 { for j in 0..8 { block C(v = io*4 + i, w = jo*8 + j) … } }      at i
+///   ->  block C_outer(v = io, w = jo) { for i { for j { block C(v*4 + i, w*8 + j) … } } }
+/// Makes the nest from a loop down one block, whose instances are whole tiles of the inner one.
+struct Blockize {
+  LoopRef loop;
+  static constexpr std::string_view name = "blockize";
+  static constexpr auto fields = members(&Blockize::loop);
+  Results apply(Program& program) const;
+};
+
+/// block C_outer(…) { for i { for j { C[…] += A[…] * B[…] } } }
+///   ->  block C_outer(…) { call outer_product.update(C[…], A[…], B[…]) }
+/// Puts a call of the instruction in the place of a nest that computes just what it means: the same
+/// expression, loops and regions. A loop is blockized first; an init becomes a call of `reset`.
+struct Tensorize {
+  AnyRef nest;
+  std::string instruction;
+  static constexpr std::string_view name = "tensorize";
+  static constexpr auto fields = members(&Tensorize::nest, &Tensorize::instruction);
+  Results apply(Program& program) const;
+};
+
 using AllSteps =
     std::tuple<GetBlock, GetLoops, Split, Fuse, Reorder, Tile, Vectorize, Unroll, Parallel, Bind,
                VThread, Partition, Fission, Merge, SwizzleOrder, Specialize, Annotate, ComputeAt,
                ComputeRoot, ReverseComputeAt, ComputeInline, ReverseComputeInline, CacheRead,
                CacheWrite, SetScope, StoreAt, RollingBuffer, SetLayout, Reindex, Pad,
                TransformLayout, DecomposeReduction, RFactor, Prefetch, DoubleBuffer, Pipeline,
-               Agents, Persistent, Cluster, FuseReductions>;
+               Agents, Persistent, Cluster, FuseReductions, Blockize, Tensorize>;
 
 }  // namespace tilewright::schedule

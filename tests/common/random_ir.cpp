@@ -306,7 +306,13 @@ Stmt RandomIr::instr_call() {
   }
   const InstrForm wanted = any(InstrForm::Update);
   const InstrForm form = instr->form(wanted) ? wanted : InstrForm::Compute;
-  return make_stmt<InstrCall>({}, instr, form, std::move(operands));
+  std::vector<std::vector<Expr>> strides;
+  if (chance(30))
+    for (const Param& p : instr->operands) {
+      strides.emplace_back();
+      for (size_t d = 0; d < p.buffer->physical_rank(); ++d) strides.back().push_back(index(1));
+    }
+  return make_stmt<InstrCall>({}, instr, form, std::move(operands), std::move(strides));
 }
 
 Stmt RandomIr::agents(int depth) {

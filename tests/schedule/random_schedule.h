@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/interpret/interpret.h"
+#include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "lower/pipeline.h"
@@ -189,7 +190,7 @@ inline int random_steps(Schedule& s, Random& random, int count) {
                                                     ir::ScopeKind::Register});
     };
     try {
-      switch (random.in(0, 33)) {
+      switch (random.in(0, 36)) {
         case 0:
         case 1: s.split(loop, {kOpen, number()}); break;
         case 2: s.split(loop, {number(), kOpen, number()}); break;
@@ -273,6 +274,18 @@ inline int random_steps(Schedule& s, Random& random, int count) {
         case 30:
         case 31: s.pipeline(loop, number()); break;
         case 32: s.persistent(loop, number()); break;
+        case 33: s.blockize(loop); break;
+        case 34: s.tensorize(block, random.pick(random_instructions())->name); break;
+        case 35:
+          for (const ir::Instruction& instruction : random_instructions()) {
+            try {
+              s.tensorize(loop, instruction->name);
+              break;
+            } catch (const Error& e) {
+              if (e.diagnostic.code != "schedule.tensorize.match") throw;
+            }
+          }
+          break;
         default: {
           const ir::Var a("a"), b("b");
           const int64_t f = random.in(1, 4);
@@ -309,7 +322,7 @@ inline CaseResult check_random_case(uint64_t seed, bool lower) {
   Random random(seed);
   CaseResult out;
   const ir::LoopFunc before = lower::to_blocks(random_program(random));
-  Schedule s(before);
+  Schedule s(before, random_instructions());
   // Some schedules repeat a producer so often that running them teaches nothing more.
   const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact, .max_steps = 20'000'000};
   std::vector<ir::Array> expected = exact_args(before, seed);
@@ -330,6 +343,7 @@ inline CaseResult check_random_case(uint64_t seed, bool lower) {
       }
     if (lower) {
       lower::PassContext context;
+      context.limits.instructions = {"kept"};
       ir::LoopFunc final;
       try {
         final = lower::run(lower::cpu_pipeline(), s.func(), context);

@@ -38,6 +38,18 @@ ir::Buffer find_buffer(const std::vector<ir::Region>& regions, const std::string
   return found;
 }
 
+/// A call wants its operands in the scope that the instruction declares.
+void refuse_calls(const Stmt& root, const ir::Buffer& buffer, std::string_view step,
+                  const ir::Block& block) {
+  ir::walk(root, [&](const ir::InstrCall& c) {
+    for (const ir::Region& r : c.operands)
+      if (r.buffer == buffer)
+        refuse("schedule.cache.call", step, block,
+               str("a call of instruction `", c.instr->name, "` works on `", buffer->name, "`"),
+               str("use ", step, " before tensorize"));
+  });
+}
+
 /// for … { block copy(v…) { to[v…] = from[v…] } } over `region`.
 Stmt copy_nest(const std::string& block_name, const ir::Region& region, const ir::Buffer& from,
                const ir::Buffer& to, const arith::Context& context) {
@@ -73,6 +85,7 @@ Results CacheRead::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::Buffer from = find_buffer(b.reads, buffer, name, b);
   const Stmt nest = nest_of(program, b);
+  refuse_calls(nest, from, name, b);
   for (const Access& a : accesses_of(nest))
     if (a.write && a.region.buffer == from)
       refuse("schedule.cache_read.written", name, b,
@@ -98,6 +111,7 @@ Results CacheWrite::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::Buffer to = find_buffer(b.writes, buffer, name, b);
   const Stmt nest = nest_of(program, b);
+  refuse_calls(nest, to, name, b);
   for (const ir::Region& r : b.reads)
     if (r.buffer == to)
       refuse("schedule.cache_write.read", name, b,
@@ -128,6 +142,7 @@ Results SetScope::apply(Program& program) const {
     refuse("schedule.set_scope.param", name, b,
            str("`", old->name, "` is a parameter of the function"),
            "parameters are global; cache_write makes a copy in another scope");
+  refuse_calls(program.func().body, old, name, b);
   const ir::Buffer now = ir::make_buffer(old->name, old->elem, old->shape, scope, old->layout,
                                          old->alignment, old->span);
   try {

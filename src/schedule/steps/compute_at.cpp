@@ -74,6 +74,8 @@ void check_uses(const Program& program, const ir::Block& block, const Stmt& nest
 Results ComputeAt::apply(Program& program) const {
   const ir::Block& p = program.block(block);
   const ir::For& at = program.loop(loop);
+  require_outside_of_blocks(program, p, name);
+  require_outside_of_blocks(program, at, name);
   const Refuse refuse{p, at};
   const ResultIndex result = require_plain_result(p, name);
   const Stmt nest = nest_of(program, p);

@@ -56,6 +56,7 @@ std::vector<ir::Region> reads_of(const Stmt& init, const Stmt& body) {
 /// B[i] = f(A[i])   C[i] = g(B[i])   ->   C[i] = g(f(A[i]))
 Results ComputeInline::apply(Program& program) const {
   const ir::Block& p = program.block(block);
+  require_outside_of_blocks(program, p, name);
   const ir::Store& store = require_single_store(p, name);
   const ir::Buffer buffer = store.buffer;
   if (param_of(program.func(), buffer))
@@ -65,7 +66,7 @@ Results ComputeInline::apply(Program& program) const {
   for (const Access& a : accesses_of(program.func().body)) {
     if (a.block == &p) continue;
     if (a.region.buffer == buffer) {
-      if (a.write || !a.block || a.block->opaque)
+      if (a.write || !a.block || a.block->opaque || holds_others(*a.block))
         refuse("schedule.inline.use", p,
                str("`", buffer->name, "` is ", a.write ? "written" : "read",
                    " by a statement that cannot be changed"),
@@ -118,6 +119,7 @@ Results ComputeInline::apply(Program& program) const {
 /// B[i] = f(A[i])   C[i] = g(B[i])   ->   C[i] = g(f(A[i])), in the producer's loops
 Results ReverseComputeInline::apply(Program& program) const {
   const ir::Block& c = program.block(block);
+  require_outside_of_blocks(program, c, name);
   const ir::Store& use = require_single_store(c, name);
   // The one producer: the block that writes what this one reads element by element.
   const ir::Block* producer = nullptr;

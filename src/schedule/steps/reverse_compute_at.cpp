@@ -91,6 +91,8 @@ void require_exact(const Program& program, const ir::Buffer& buffer, const ir::F
 Results ReverseComputeAt::apply(Program& program) const {
   const ir::Block& c = program.block(block);
   const ir::For& at = program.loop(loop);
+  require_outside_of_blocks(program, c, name);
+  require_outside_of_blocks(program, at, name);
   const Refuse refuse{c, at};
   const Stmt nest = nest_of(program, c);
   if (c.opaque)
