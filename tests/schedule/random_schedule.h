@@ -176,9 +176,20 @@ inline int random_steps(Schedule& s, Random& random, int count) {
         case 16: s.rfactor(block, loop); break;
         case 17: s.partition(loop, {number()}); break;
         case 19: s.prefetch(loop, random.pick(own), random.pick(buffers), number(), 1); break;
-        case 20: s.double_buffer(loop, random.pick(buffers)); break;
+        case 20:
         case 21:
-        case 22: s.pipeline(loop, number()); break;
+        case 22: {  // what the block reads is copied in one of its loops
+          const std::string read = random.pick(buffers);
+          const ir::ScopeKind kind = scope();
+          const BlockRef copy = s.cache_read(block, read, kind);
+          const LoopRef at = random.pick(s.loops(block));
+          s.compute_at(copy, at);
+          if (random.chance(30))
+            s.double_buffer(at, read + "_" + ir::print(ir::Scope{kind, {}}));
+          else
+            s.pipeline(at, number());
+          break;
+        }
         case 23: s.persistent(loop, number()); break;
         default: {
           const ir::Var a("a"), b("b");
