@@ -47,30 +47,13 @@ void require_divisible(const Program& program, const ir::For& loop, std::string_
   for (const Stmt& s : program.path_to(loop))
     if (const auto* block = s.as<ir::Block>())
       refuse(str("it is a part of block `", block->name, "`"), "name a loop around blocks");
-  ir::walk(
-      loop.body,
-      [&](const ir::Alloc& a) {
-        for (const Expr& extent : a.buffer->shape)
-          if (uses(extent, loop.var))
-            refuse(str("the shape of `", a.buffer->name, "` depends on it"),
-                   "allocate the buffer with a shape that all iterations share");
-      },
-      [&](const ir::ChannelScope& c) {
-        refuse(str("channel `", c.channel->name, "` is declared inside"),
-               "overlap the loop outside first");
-      },
-      [&](const ir::ChannelOp& op) {
-        refuse(str("it synchronises on channel `", op.channel->name, "` already"),
-               "overlap a loop once");
-      },
-      [&](const ir::Async& async) {
-        refuse(str("it synchronises on channel `", async.channel->name, "` already"),
-               "overlap a loop once");
-      },
-      [&](const ir::Barrier&) {
-        refuse("a barrier stands inside", "leave barriers to lowering, which inserts them");
-      },
-      [&](const ir::Agents&) { refuse("agents stand inside", "overlap a loop once"); });
+  require_no_sync(loop, step);
+  ir::walk(loop.body, [&](const ir::Alloc& a) {
+    for (const Expr& extent : a.buffer->shape)
+      if (uses(extent, loop.var))
+        refuse(str("the shape of `", a.buffer->name, "` depends on it"),
+               "allocate the buffer with a shape that all iterations share");
+  });
 }
 
 Touches::Touches(const std::vector<Stmt>& stmts) {
@@ -143,6 +126,13 @@ Slots::Slots(const Program& program, const ir::For& loop, const ir::Buffer& buff
     shape.push_back(fold ? Expr(*window) : old_->shape[d]);
     places = places * (window ? Expr(*window) : old_->shape[d]);
   }
+  Expr slot_bits = ir::bits(old_->elem);
+  for (size_t d = 1; d < shape.size(); ++d) slot_bits = slot_bits * shape[d];
+  if (ir::bits(old_->elem) < 8 && (old_->layout || !context.can_prove_equal(slot_bits % 8, 0)))
+    throw Error({.code = "schedule.slots.bits",
+                 .message = str("cannot ", step, " `", loop.var.name(), "`"),
+                 .notes = {str("two slots of `", old_->name, "` would share a byte")},
+                 .help = "give the buffer a size of whole bytes first"});
   bytes_ = context.simplify(ir::ceil_div(places * ir::bits(old_->elem), 8));
   ir::Layout layout = old_->layout;
   if (layout) {

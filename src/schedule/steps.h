@@ -452,9 +452,10 @@ struct Persistent {
   Results apply(Program& program) const;
 };
 
-/// for i { S } -> bind(cluster.x) for i { S }: blocks that run together and see each other's shared
-/// memory. The extent is a constant, at most 16 with the other cluster loops around, and every rank
-/// has work: no condition inside depends on the loop.
+/// for i { S } -> bind(cluster.x) for i { S }
+/// Blocks that run together and see each other's shared memory. The extent is a constant, at most
+/// 16 with the other cluster loops around, and every rank has work: no condition inside depends on
+/// the loop.
 struct Cluster {
   LoopRef loop;
   ir::ThreadAxis axis{};

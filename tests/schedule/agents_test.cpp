@@ -175,7 +175,38 @@ loops nested(A: in f32[4, 6], C: out f32[4, 6]) {
   Schedule twice(rows(6));
   const auto agents = twice.agents(twice.loops("C")[0], {"a", "b"}, {1, 1}, 2);
   d = diagnostic_of([&] { twice.agents(agents[0], {"a", "b"}, {1, 1}, 2); });
-  EXPECT_EQ(d.code, "schedule.overlap.body");
+  EXPECT_EQ(d.code, "schedule.loop.sync");
+}
+
+TEST(Agents, KeepOtherThreadsOut) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops nested(A: in f32[4, 6], C: out f32[4, 6]) {
+  for o in 0..4 { for i in 0..6 {
+    alloc B: f32[2] shared
+    for j in 0..2 {
+      block B(w: spatial 4 = o, v: spatial 6 = i, u: spatial 2 = j) reads A[w, v] writes B[u] {
+        B[u] = A[w, v] * 2.0 } }
+    block C(w: spatial 4 = o, v: spatial 6 = i) reads B[0..2] writes C[w, v] { C[w, v] = B[1] }
+  } }
+})");
+  Schedule s(f);
+  const LoopRef o = s.loops("C")[0];
+  const auto roles = s.agents(s.loops("C")[1], {"load", "compute"}, {1, 1}, 2);
+  const auto refusal = [&](auto&& step, const char* phrase) {
+    const Diagnostic d = diagnostic_of(step);
+    EXPECT_NE(d.notes[0].find(phrase), std::string::npos) << d.notes[0];
+    return std::string(d.code);
+  };
+  EXPECT_EQ(refusal([&] { s.parallel(o); }, "agents stand inside"), "schedule.loop.place");
+  EXPECT_EQ(refusal([&] { s.vthread(o); }, "agents stand inside"), "schedule.loop.place");
+  EXPECT_EQ(refusal([&] { s.vectorize(o); }, "agents stand inside"), "schedule.loop.place");
+  EXPECT_EQ(refusal([&] { s.bind(o, ir::ThreadAxis::ThreadX); }, "agents stand inside"),
+            "schedule.loop.place");
+  EXPECT_EQ(refusal([&] { s.bind(s.loops("B")[2], ir::ThreadAxis::ThreadX); }, "run by an agent"),
+            "schedule.loop.place");
+  s.bind(o, ir::ThreadAxis::BlockX);
+  s.parallel(s.loops("B")[2]);
+  expect_same_in_all_orders(f, s);
 }
 
 }  // namespace

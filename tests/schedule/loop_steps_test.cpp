@@ -234,5 +234,19 @@ TEST(References, EndWithTheStepThatReplacesTheirLoop) {
   EXPECT_EQ(diagnostic_of([&] { s.block("Q"); }).code, "schedule.block.unknown");
 }
 
+TEST(Parallel, HoldsNoLoopsThatAreBound) {
+  Schedule s(matmul(4, 6, 5));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.bind(x, ir::ThreadAxis::ThreadX);
+  const Diagnostic d = diagnostic_of([&] { s.parallel(y); });
+  EXPECT_EQ(d.code, "schedule.loop.place");
+  EXPECT_NE(d.notes[0].find("`x` would be bound inside of the parallel loop `y`"),
+            std::string::npos);
+  Schedule t(matmul(4, 6, 5));
+  const auto [a, b, c] = t.loops<3>("C");
+  t.parallel(a);
+  EXPECT_EQ(diagnostic_of([&] { t.bind(b, ir::ThreadAxis::ThreadX); }).code, "schedule.loop.place");
+}
+
 }  // namespace
 }  // namespace tilewright::schedule

@@ -167,6 +167,26 @@ TEST(Pipeline, Refuses) {
   EXPECT_EQ(refusal(s, i, 1, Overlap::Sync, "1 stages"), "schedule.pipeline.stages");
   EXPECT_EQ(refusal(s, i, 65, Overlap::Sync, "65 stages"), "schedule.pipeline.stages");
   EXPECT_EQ(refusal(s, j, 2, Overlap::Sync, "one statement"), "schedule.pipeline.body");
+  Schedule shape(ir::parse_function(R"(
+loops tri(A: in f32[8, 8], C: out f32[8]) {
+  for i in 0..8 {
+    alloc B: f32[i + 1]
+    for j in 0..i + 1 { B[j] = A[i, j] }
+    block C(v: spatial 8 = i) reads B[0..i + 1] writes C[v] { C[v] = B[0] } }
+})"));
+  EXPECT_EQ(refusal(shape, shape.loops("C")[0], 2, Overlap::Sync, "shape of `B`"),
+            "schedule.overlap.body");
+  Schedule inside(ir::parse_function(R"(
+loops inside(A: in f32[8], C: out f32[8]) {
+  opaque block O() reads A[0..8] writes C[0..8] {
+    for i in 0..8 {
+      alloc B: f32[1]
+      block B(v: spatial 8 = i) reads A[v] writes B[0] { B[0] = A[v] }
+      block C(v: spatial 8 = i) reads B[0] writes C[v] { C[v] = B[0] } }
+  }
+})"));
+  EXPECT_EQ(refusal(inside, inside.loops("C")[0], 2, Overlap::Sync, "part of block `O`"),
+            "schedule.overlap.body");
   const LoopRef copy = s.loops("B")[1];
   s.parallel(copy);
   EXPECT_EQ(refusal(s, i, 2, Overlap::Async, "is parallel"), "schedule.pipeline.async");
@@ -174,7 +194,9 @@ TEST(Pipeline, Refuses) {
 
   Schedule async(rows(6));
   const LoopRef once = async.pipeline(async.loops("C")[0], 2, Overlap::Async);
-  EXPECT_EQ(refusal(async, once, 2, Overlap::Sync, "`i_ring` already"), "schedule.overlap.body");
+  EXPECT_EQ(refusal(async, once, 2, Overlap::Sync, "channel `i_ring`"), "schedule.loop.sync");
+  EXPECT_EQ(diagnostic_of([&] { async.fission(once, 1); }).code, "schedule.loop.sync");
+  EXPECT_EQ(diagnostic_of([&] { async.merge(once, once); }).code, "schedule.loop.sync");
 
   Schedule shared(ir::parse_function(R"(
 loops carried(A: in f32[6], C: out f32[6], D: out f32[6]) {
@@ -210,6 +232,41 @@ loops chain(A: in f32[6], C: out f32[6]) {
   EXPECT_EQ(refusal(chain, chain.loops("C")[0], 2, Overlap::Async, "block `B` and block `D`"),
             "schedule.pipeline.async");
   chain.pipeline(chain.loops("C")[0], 2);  // in order they may depend on each other
+}
+
+TEST(Pipeline, RefusesSlotsThatShareAByte) {
+  const auto nibbles = [](const char* n) {
+    const std::string size(n);
+    return ir::parse_function("loops nibbles(A: in i4[5, " + size + "], C: out i4[5, " + size +
+                              R"(]) {
+  for i in 0..5 {
+    alloc B: i4[)" + size + R"(]
+    for j in 0..)" + size + R"( { block B(vi: spatial 5 = i, vj: spatial )" +
+                              size +
+                              R"( = j) reads A[vi, vj] writes B[vj] { B[vj] = A[vi, vj] } }
+    for j in 0..)" + size + R"( { block C(vi: spatial 5 = i, vj: spatial )" +
+                              size +
+                              R"( = j) reads B[vj] writes C[vi, vj] { C[vi, vj] = B[vj] } }
+  }
+})");
+  };
+  Schedule odd(nibbles("3"));
+  const Diagnostic d = diagnostic_of([&] { odd.pipeline(odd.loops("C")[0], 2); });
+  EXPECT_EQ(d.code, "schedule.slots.bits");
+  EXPECT_NE(d.notes[0].find("two slots of `B`"), std::string::npos);
+  Schedule even(nibbles("4"));
+  even.pipeline(even.loops("C")[0], 2, Overlap::Async);
+  expect_same_in_all_orders(nibbles("4"), even);
+  EXPECT_NE(ir::print(even.func()).find("bytes 2"), std::string::npos);
+}
+
+TEST(Pipeline, ReachesThreadsInside) {
+  const ir::LoopFunc f = te_matmul(8, 8, 9);
+  TiledMatmul m(f);
+  const LoopRef row = m.s.loops("C")[3];
+  m.s.pipeline(m.step, 3, Overlap::Async);
+  m.s.bind(row, ir::ThreadAxis::ThreadX);
+  expect_same_in_all_orders(f, m.s);
 }
 
 TEST(Pipeline, RefusesPlacesWhereAChannelCannotStand) {

@@ -270,9 +270,20 @@ inline int random_steps(Schedule& s, Random& random, int count) {
           if (place + 1 < own.size()) s.swizzle_order(loop, own[place + 1], number());
           break;
         case 28: s.prefetch(loop, random.pick(own), buffer->name, number(), 1); break;
-        case 29: s.double_buffer(loop, buffer->name); break;
+        case 29:
         case 30:
-        case 31: s.pipeline(loop, number()); break;
+        case 31: {  // what the block reads is copied in one of its loops
+          const std::string read = buffer->name;
+          const ir::ScopeKind kind = scope();
+          const BlockRef copy = s.cache_read(block, read, kind);
+          const LoopRef at = random.pick(s.loops(block));
+          s.compute_at(copy, at);
+          if (random.chance(30))
+            s.double_buffer(at, read + "_" + ir::print(ir::Scope{kind, {}}));
+          else
+            s.pipeline(at, number());
+          break;
+        }
         case 32: s.persistent(loop, number()); break;
         case 33: s.blockize(loop); break;
         case 34: s.tensorize(block, random.pick(random_instructions())->name); break;

@@ -308,7 +308,11 @@ Results FuseReductions::apply(Program& program) const {
   const ir::Buffer& result = first.target().buffer;
 
   // Everything that the merged loop holds, made from the program as it stands.
-  const ir::Buffer was = ir::make_buffer(result->name + "_was", result->elem, result->shape);
+  ir::Scope scope;  // of what an iteration keeps: its thread's, where threads are around
+  for (const ir::For* l : program.loops_around(k))
+    if (l->loop == ir::ForKind::Bound && l->axis >= ir::ThreadAxis::ThreadX)
+      scope.kind = ir::ScopeKind::Register;
+  const ir::Buffer was = ir::make_buffer(result->name + "_was", result->elem, result->shape, scope);
   std::vector<Stmt> stmts = {
       nest_like(program, first, was->name, was, {point(result, first.target().indices)},
                 ir::load(result, first.target().indices), k),

@@ -83,6 +83,7 @@ Results Partition::apply(Program& program) const {
 Results Fission::apply(Program& program) const {
   const ir::For& i = program.loop(loop);
   require_serial(i, name);
+  require_no_sync(i, name);
   const auto* all = i.body.as<ir::Seq>();
   const int64_t cut = program.value(after);
   if (!all || cut < 1 || cut >= static_cast<int64_t>(all->stmts.size()))
@@ -113,8 +114,10 @@ Results Merge::apply(Program& program) const {
                  .notes = {note},
                  .help = "merge neighbouring serial loops of equal range"});
   };
-  require_serial(a, name);
-  require_serial(b, name);
+  for (const ir::For* l : {&a, &b}) {
+    require_serial(*l, name);
+    require_no_sync(*l, name);
+  }
   const Path pa = program.path_to(a);
   const auto* all = pa.size() > 1 ? pa[pa.size() - 2].as<ir::Seq>() : nullptr;
   if (!all) refuse("they do not stand in one sequence");
