@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "schedule/nests.h"
 #include "support/str.h"
 
 namespace tilewright::schedule {
@@ -79,6 +80,7 @@ void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::Threa
                        outer.var.name(), "`")},
          .help = "vectorize loops inside of all parallel ones"});
   };
+  if (concurrent(kind)) require_outside_of_blocks(program, loop, step);
   if (concurrent(kind))
     for (const ir::For* outer : program.loops_around(loop))
       if (outer->loop == ir::ForKind::Vectorized) refuse(*outer, loop);

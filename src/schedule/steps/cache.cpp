@@ -90,6 +90,7 @@ arith::Context outside_of(const Program& program, const Stmt& nest) {
 Results CacheRead::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::Buffer from = find_buffer(b.reads, buffer, name, b);
+  require_outside_of_blocks(program, b, name);
   const Stmt nest = nest_of(program, b);
   refuse_calls(nest, from, name, b);
   for (const Access& a : accesses_of(nest))
@@ -116,6 +117,7 @@ Results CacheRead::apply(Program& program) const {
 Results CacheWrite::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::Buffer to = find_buffer(b.writes, buffer, name, b);
+  require_outside_of_blocks(program, b, name);
   const Stmt nest = nest_of(program, b);
   refuse_calls(nest, to, name, b);
   for (const ir::Region& r : b.reads)
