@@ -322,7 +322,7 @@ bool starts_below(const Program& program, const ir::Block& block, const Stmt& ro
   ir::VarMap first;
   for (const ir::For* l : inner.loops) first[l->var] = l->min;
   return std::all_of(block.iters.begin(), block.iters.end(), [&](const ir::BlockIter& it) {
-    return it.kind == ir::IterKind::Spatial ||
+    return it.kind != ir::IterKind::Reduction ||
            inner.outside.can_prove_equal(ir::substitute(it.binding, first), 0);
   });
 }

@@ -24,10 +24,6 @@ Results DecomposeReduction::apply(Program& program) const {
   if (!b.init)
     refuse("schedule.decompose.init", "the block has no init",
            "name a reduction that was not decomposed before");
-  for (const ir::BlockIter& it : b.iters)
-    if (it.kind == ir::IterKind::Ordered)
-      refuse("schedule.decompose.ordered", str("its iterator `", it.var.name(), "` is ordered"),
-             "decompose before rolling_buffer, and no scan");
   const Path path = program.path_to(b);
   const auto place = std::find(path.begin(), path.end(), ir::Stmt::of(at));
   if (place == path.end())
@@ -47,9 +43,14 @@ Results DecomposeReduction::apply(Program& program) const {
   }
   // A loop serves spatial iterators or reduction iterators, never both, and all that serve
   // reductions are inside `at`: else the init would run again in the middle of a reduction.
+  const auto in_order = [&](const ir::For& l) {
+    return std::any_of(b.iters.begin(), b.iters.end(), [&](const ir::BlockIter& it) {
+      return it.kind == ir::IterKind::Ordered && uses(it.binding, l.var);
+    });
+  };
   const auto serves = [&](const ir::For& l, bool reduction) {
     return std::any_of(b.iters.begin(), b.iters.end(), [&](const ir::BlockIter& it) {
-      return (it.kind != ir::IterKind::Spatial) == reduction && uses(it.binding, l.var);
+      return (it.kind == ir::IterKind::Reduction) == reduction && uses(it.binding, l.var);
     });
   };
   std::vector<const ir::For*> inner;
@@ -64,6 +65,12 @@ Results DecomposeReduction::apply(Program& program) const {
                str("decompose at `", l->var.name(), "` or outside of it"));
       continue;
     }
+    if (in_order(*l))
+      refuse("schedule.decompose.order",
+             str("`", l->var.name(),
+                 "` runs in order: the init of each of its iterations comes "
+                 "after the one before"),
+             "name a loop inside of it");
     if (serves(*l, true) && serves(*l, false))
       refuse("schedule.decompose.mixed",
              str("`", l->var.name(), "` serves a spatial and a reduction iterator at once"),
@@ -107,7 +114,7 @@ Results DecomposeReduction::apply(Program& program) const {
   std::vector<ir::BlockIter> spatial;
   ir::VarMap starts;
   for (const ir::BlockIter& it : b.iters) {
-    if (it.kind != ir::IterKind::Spatial) {
+    if (it.kind == ir::IterKind::Reduction) {
       starts[it.var] = 0;
       continue;
     }
