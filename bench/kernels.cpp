@@ -10,9 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "chunks.h"
 #include "conv.h"
 #include "gemm.h"
 #include "measure.h"
+#include "ready_kernel.h"
 #include "softmax.h"
 #include "target/host.h"
 
@@ -85,18 +87,54 @@ struct Bench {
     return bench::measure_quiet([&] { kernel.call(buffers); }, [&] { canary(); }, 30, 4.0);
   }
 
+  /// In one piece, or in chunks where that takes longer than the machine is ever quiet.
+  bench::QuietResult quiet_gemm(int64_t m, int64_t n, int64_t k, const bench::GemmTile& tile,
+                                const target::llvm::JitKernel& kernel,
+                                std::span<void* const> buffers) const {
+    if (m * n * k < int64_t{1} << 28) return quiet(kernel, buffers);
+    const ir::LoopFunc func = bench::schedule_gemm(m, n, k, tile, spec).func();
+    struct Call {
+      std::shared_ptr<target::llvm::JitKernel> kernel;
+      int64_t number;
+    };
+    std::vector<Call> calls;
+    std::vector<void*> all(buffers.begin(), buffers.end());
+    std::vector<bench::Memory> between;
+    for (const bench::Chunk& chunk : bench::cut_into_chunks(func, 64)) {
+      const auto part =
+          std::make_shared<target::llvm::JitKernel>(driver::compile_kernel(chunk.func, spec));
+      for (int64_t i = 0; i < chunk.count; ++i) calls.push_back({part, i});
+      for (size_t i = all.size(); i < chunk.func.params.size(); ++i) {
+        int64_t bytes = 4;
+        for (const ir::Expr& e : chunk.func.params[i].buffer->shape)
+          bytes *= ir::const_int(e).value();
+        between.push_back(bench::memory(bytes));
+        all.push_back(between.back().get());
+      }
+    }
+    return bench::measure_quiet_chunks(
+        static_cast<int>(calls.size()),
+        [&](int i) {
+          const Call& c = calls[static_cast<size_t>(i)];
+          const int64_t scalars[] = {c.number};
+          c.kernel->call(all, scalars);
+        },
+        [&] { canary(); }, 30, 20.0);
+  }
+
   void gemm(int64_t m, int64_t n, int64_t k) {
     const bool wide = spec.vector_registers >= 32;
     const std::vector<bench::GemmTile> tiles =
         wide ? std::vector<bench::GemmTile>{{14, 2, 4}, {12, 2, 4}, {6, 4, 4}}
              : std::vector<bench::GemmTile>{{6, 2, 4}, {4, 3, 4}};
-    const Floats a(m * k, 17), b(n * k, 13), c(m * n);
+    const Floats a(m * k, 17), b(n * k, 13);
     for (const bench::GemmTile& tile : tiles) {
+      const Floats c(m * n);
       const int64_t cols = tile.vectors * spec.lanes(32);
       if (n % cols != 0) continue;
       const auto kernel = compile(bench::schedule_gemm(m, n, k, tile, spec));
       void* buffers[] = {a.get(), b.get(), c.get()};
-      kernel.call(buffers);
+      const auto r = quiet_gemm(m, n, k, tile, kernel, buffers);
       bool right = true;
       for (int64_t t = 0; t < 300; ++t) {
         const int64_t y = (t * 7919) % m, x = (t * 104729) % n;
@@ -105,7 +143,6 @@ struct Bench {
           sum += a[y * k + i] * b[(x / cols * k + i) * cols + x % cols];
         right = right && sum == c[y * n + x];
       }
-      const auto r = quiet(kernel, buffers);
       report("gemm", std::to_string(m) + "," + std::to_string(n) + "," + std::to_string(k),
              std::to_string(tile.rows) + "x" + std::to_string(cols), r,
              2.0 * static_cast<double>(m * n * k), r.peak, right);

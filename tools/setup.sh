@@ -19,7 +19,7 @@ case "${1:-}" in
   "") ;;
   --bench)
     packages+=(python3-venv libopenblas-dev)
-    wheels=(numpy matplotlib onnxruntime openvino mkl)
+    wheels=(numpy matplotlib onnx onnxruntime openvino mkl)
     ;;
   *) echo "usage: tools/setup.sh [--bench]" >&2; exit 1 ;;
 esac

@@ -48,6 +48,7 @@ Schedule schedule_gemm(int64_t m, int64_t n, int64_t k, const GemmTile& tile,
     const std::vector<LoopRef> own = s.loops(copy);
     const auto [outer, inner] = s.split<2>(own[1], {kOpen, kLine});
     if (kLine % lanes == 0) as_vectors(s, inner, lanes);
+    if (tile.parallel) s.parallel(own[0]);
   }
   const auto [y, x, kk] = s.loops<3>("C");
   const auto [x0, x1] = s.split<2>(x, {kOpen, cols});
@@ -84,6 +85,7 @@ Schedule schedule_gemm(int64_t m, int64_t n, int64_t k, const GemmTile& tile,
       s.unroll(loops[loops.size() - 2]);
     }
   }
+  if (tile.parallel) s.parallel(x0);
   return s;
 }
 

@@ -15,6 +15,7 @@ struct GemmTile {
   int64_t rows = 14;    // of the register tile
   int64_t vectors = 2;  // columns of the tile, in vectors
   int64_t unroll = 4;   // of k
+  bool parallel = false;
 };
 
 /// A[m, k] row-major, B[n / cols, k, cols] in panels, C[m, n] row-major.

@@ -66,37 +66,45 @@ double fma_rate(double seconds) {
 
 QuietResult measure_quiet(const std::function<void()>& work, const std::function<void()>& canary,
                           int wanted, double limit) {
-  const auto time_of = [](const std::function<void()>& f) {
+  return measure_quiet_chunks(1, [&](int) { work(); }, canary, wanted, limit);
+}
+
+QuietResult measure_quiet_chunks(int chunks, const std::function<void(int)>& work,
+                                 const std::function<void()>& canary, int wanted, double limit) {
+  const auto time_of = [](const auto& f) {
     const double start = now();
     f();
     return now() - start;
   };
   const FmaLoop loop = fma_loop();
   constexpr int64_t kIterations = 1000;
-  for (int i = 0; i < 3; ++i) work();
+  for (int i = 0; i < 3; ++i)
+    for (int c = 0; c < chunks; ++c) work(c);
   double best = 1e9;
   for (int i = 0; i < 200; ++i) best = std::min(best, time_of(canary));
-  std::vector<double> times, peaks;
+  std::vector<std::vector<double>> times(static_cast<size_t>(chunks));
+  std::vector<double> peaks;
   QuietResult out;
   const double end = now() + limit;
   double before = time_of(canary);
   while (out.clean < wanted && now() < end) {
-    const double t = time_of(work);
-    const double after = time_of(canary);
-    const double start = now();
-    loop.run(kIterations);
-    const double fma = now() - start;
-    ++out.slices;
-    best = std::min({best, before, after});
-    // A clean canary reaches 95 % of the best one seen.
-    if (before * 0.95 <= best && after * 0.95 <= best) {
-      times.push_back(t);
-      peaks.push_back(loop.flops_per_iteration * kIterations / fma);
-      ++out.clean;
+    for (int c = 0; c < chunks; ++c) {
+      const double t = time_of([&] { work(c); });
+      const double after = time_of(canary);
+      const double fma = time_of([&] { loop.run(kIterations); });
+      best = std::min({best, before, after});
+      // A clean canary reaches 95 % of the best one seen.
+      if (before * 0.95 <= best && after * 0.95 <= best) {
+        times[static_cast<size_t>(c)].push_back(t);
+        peaks.push_back(loop.flops_per_iteration * kIterations / fma);
+      }
+      before = time_of(canary);
     }
-    before = time_of(canary);
+    ++out.slices;
+    out.clean = static_cast<int>(
+        std::ranges::min(times, {}, [](const auto& of) { return of.size(); }).size());
   }
-  out.seconds = quantile(times, 0.2);
+  for (const std::vector<double>& of : times) out.seconds += quantile(of, 0.2);
   out.peak = quantile(peaks, 0.8);
   return out;
 }

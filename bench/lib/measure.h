@@ -33,4 +33,10 @@ struct QuietResult {
 QuietResult measure_quiet(const std::function<void()>& work, const std::function<void()>& canary,
                           int wanted, double limit);
 
+/// The same for work that is too long to stay undisturbed: `work(i)` for i = 0 … chunks − 1 in
+/// turn, each a slice of its own with its own quantile. The time is their sum; none when a chunk
+/// had no clean slice. `clean` counts those of the chunk that had the fewest.
+QuietResult measure_quiet_chunks(int chunks, const std::function<void(int)>& work,
+                                 const std::function<void()>& canary, int wanted, double limit);
+
 }  // namespace bench

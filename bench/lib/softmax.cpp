@@ -2,25 +2,33 @@
 #include "softmax.h"
 
 #include "lower/to_blocks.h"
+#include "roofs.h"
+#include "row_reduction.h"
 #include "te/te.h"
 
 namespace bench {
 
 using namespace tilewright;
+using schedule::BlockRef;
 using schedule::kOpen;
 using schedule::LoopRef;
 using schedule::Schedule;
 
 namespace {
 
-te::Program softmax(int64_t rows, int64_t cols) {
+/// The sum is one of partial sums over `chains` columns, which can be had while e is made.
+te::Program softmax(int64_t rows, int64_t cols, int64_t chains) {
   const te::Tensor x = te::placeholder("x", ir::Elem::F32, {rows, cols});
-  const te::Axis k = te::reduce_axis(cols, "k"), j = te::reduce_axis(cols, "j");
+  const te::Axis k = te::reduce_axis(cols, "k"), j = te::reduce_axis(cols / chains, "j"),
+                 c = te::reduce_axis(chains, "c");
   const te::Tensor m =
       te::compute("m", {rows}, [&](te::Var y) { return te::max_over(x(y, k), k); });
   const te::Tensor e =
       te::compute("e", {rows, cols}, [&](te::Var y, te::Var i) { return te::exp(x(y, i) - m(y)); });
-  const te::Tensor s = te::compute("s", {rows}, [&](te::Var y) { return te::sum(e(y, j), j); });
+  const te::Tensor part = te::compute("part", {rows, chains}, [&](te::Var y, te::Var i) {
+    return te::sum(e(y, j * chains + i), j);
+  });
+  const te::Tensor s = te::compute("s", {rows}, [&](te::Var y) { return te::sum(part(y, c), c); });
   const te::Tensor r = te::compute("r", {rows}, [&](te::Var y) { return 1.0 / s(y); });
   const te::Tensor out =
       te::compute("out", {rows, cols}, [&](te::Var y, te::Var i) { return e(y, i) * r(y); });
@@ -30,37 +38,32 @@ te::Program softmax(int64_t rows, int64_t cols) {
 }  // namespace
 
 Schedule schedule_softmax(int64_t rows, int64_t cols, const ir::TargetSpec& spec) {
-  const int64_t lanes = spec.lanes(32);
-  constexpr int64_t kChains = 4;  // partial results beside each other, to cover the latency
-  Schedule s(lower::to_blocks(softmax(rows, cols)));
-  // The stages of one row together, from the last one up.
-  const LoopRef row = s.loops("out")[0];
-  for (const char* stage : {"r", "s", "e", "m"}) s.compute_at(s.block(stage), row);
+  const int64_t chains = 2 * spec.lanes(32);
+  Schedule s(lower::to_blocks(softmax(rows, cols, chains)));
+  // All stages of some rows together, from the last one up.
+  const auto [tile, row] = s.split<2>(s.loops("out")[0], {kOpen, kRowTile});
+  for (const char* stage : {"r", "s", "part", "e", "m"}) s.compute_at(s.block(stage), tile);
+  reduce_in_chains(s, "m", "m", 1, spec);
 
-  for (const char* name : {"m", "s"}) {
-    const schedule::BlockRef block = s.block(name);
-    const LoopRef k = s.loops(block).back();
-    const auto [k0, k1] = s.split<2>(k, {kOpen, lanes * kChains});
-    const auto [partial, combined] = s.rfactor(block, k1);
-    s.set_scope(partial, std::string(name) + "_rf", ir::ScopeKind::Register);
-    for (const std::string& b : {std::string(name) + "_rf_init", std::string(name) + "_rf"}) {
-      const std::vector<LoopRef> l = s.loops(b);
-      const auto [o, i] = s.split<2>(l.back(), {kOpen, lanes});
-      s.vectorize(i);
-      s.unroll(o);
-    }
-    const LoopRef c = s.loops(combined).back();
-    s.decompose_reduction(combined, c);
-    const auto [o, i] = s.split<2>(c, {kOpen, lanes});
-    s.vectorize(i);
-    s.unroll(o);
+  // The partial sums in the loop that makes e.
+  const auto [e_tile, e_row, e_col] = s.loops<3>("e");
+  const auto [e_out, e_in] = s.split<2>(e_col, {kOpen, chains});
+  s.reorder({e_out, e_row});
+  const auto [part_tile, part_row, part_lane, part_col] = s.loops<4>("part");
+  s.reorder({part_col, part_row, part_lane});
+  const LoopRef joined = s.merge(e_out, part_col);
+  const BlockRef start = s.decompose_reduction(s.block("part"), joined);
+  const auto [s_tile, s_row, s_lane] = s.loops<3>("s");
+  s.decompose_reduction(s.block("s"), s_lane);
+  for (const BlockRef& b : {start, s.block("e"), s.block("part"), s.block("s")}) {
+    const std::vector<LoopRef> loops = s.loops(b);
+    s.vectorize(loops.back());
+    s.unroll(loops[loops.size() - 2]);
   }
-  for (const char* name : {"e", "out"}) {
-    const LoopRef i = s.loops(name).back();
-    const auto [o, u, v] = s.split<3>(i, {kOpen, kChains, lanes});
-    s.vectorize(v);
-    s.unroll(u);
-  }
+  s.unroll(s.loops("r").back());
+  for (const char* stage : {"m", "part", "s", "r"})
+    s.set_scope(s.block(stage), stage, ir::ScopeKind::Register);
+  map_in_vectors(s, "out", 2, spec);
   return s;
 }
 

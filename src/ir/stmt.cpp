@@ -3,6 +3,7 @@
 
 #include "ir/check_that.h"
 #include "ir/func.h"
+#include "ir/lex.h"
 
 namespace tilewright::ir {
 namespace {
@@ -24,6 +25,16 @@ void check_region(const Region& region) {
   for (const Range& r : region.ranges) {
     check_index(r.min, "the start of a range of `", region.buffer->name, "`");
     check_index(r.extent, "the extent of a range of `", region.buffer->name, "`");
+  }
+}
+
+void check_hints(const std::vector<Hint>& hints) {
+  for (size_t i = 0; i < hints.size(); ++i) {
+    check_that(is_name(hints[i].key), "`", hints[i].key, "` cannot be the name of a hint");
+    check_that(hints[i].text.empty() || hints[i].number == 0, "hint `", hints[i].key,
+               "` has two values");
+    for (size_t j = 0; j < i; ++j)
+      check_that(hints[i].key != hints[j].key, "hint `", hints[i].key, "` is given twice");
   }
 }
 
@@ -127,6 +138,7 @@ void For::check() const {
   check_index(min, "the start of loop `", var.name(), "`");
   check_index(extent, "the extent of loop `", var.name(), "`");
   check_that(static_cast<bool>(body), "loop `", var.name(), "` has no body");
+  check_hints(hints);
 }
 
 void While::check() const { check_condition(cond, "the condition of `while`"); }
@@ -143,6 +155,7 @@ void Block::check() const {
   for (const Region& r : reads) check_region(r);
   for (const Region& r : writes) check_region(r);
   check_that(static_cast<bool>(body), "block `", name, "` has no body");
+  check_hints(hints);
 }
 
 void InstrCall::check() const {
@@ -156,6 +169,18 @@ void InstrCall::check() const {
                instr->operands[i].buffer->name, "` of instruction `", instr->name, "` is ",
                ir::name(instr->operands[i].buffer->elem), ", `", operands[i].buffer->name,
                "` holds ", ir::name(operands[i].buffer->elem));
+  }
+  check_that(strides.empty() || strides.size() == operands.size(),
+             str("a call of instruction `", instr->name, "` has ", operands.size(),
+                 " operands and strides for ", strides.size()));
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const BufferNode& operand = *instr->operands[i].buffer;
+    check_that(
+        strides[i].size() == operand.physical_rank(),
+        str("operand `", operand.name, "` of instruction `", instr->name, "` has ",
+            operand.physical_rank(), " physical dimensions, its strides ", strides[i].size()));
+    for (const Expr& stride : strides[i])
+      check_index(stride, str("a stride of operand `", operand.name, "`"));
   }
 }
 

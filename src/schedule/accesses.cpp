@@ -2,6 +2,7 @@
 #include "schedule/accesses.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "arith/region.h"
@@ -141,6 +142,22 @@ std::vector<Expr> substituted(const std::vector<Expr>& all, const ir::VarMap& ma
   return out;
 }
 
+/// Do any two iterations of `loop` run different spatial instances of the block, wherever the other
+/// loops stand? Then they are independent.
+bool tells_apart(const ir::Block& block, const ir::For& loop,
+                 const std::vector<const ir::For*>& loops, const arith::Context& context) {
+  const std::vector<Expr> bindings = spatial_bindings(block);
+  const auto serves = [&](const ir::Var& var) {
+    return std::any_of(bindings.begin(), bindings.end(),
+                       [&](const Expr& e) { return uses(e, var); });
+  };
+  if (!serves(loop.var)) return false;
+  std::vector<ir::Var> vars;
+  for (const ir::For* l : loops)
+    if (serves(l->var)) vars.push_back(l->var);
+  return arith::iter_map(bindings, vars, context).injective;
+}
+
 /// Can `a` and `b` never meet when `mine` and `theirs` (one loop's variable, for each) differ?
 bool never_meet(const Access& a, const Access& b, const ir::VarMap& other,
                 const arith::Context& context) {
@@ -190,6 +207,13 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
   };
   for (const Access& a : all) bind_loops(a);
 
+  std::map<const ir::Block*, bool> apart;
+  const auto same_block_apart = [&](const Access& a) {
+    const auto [entry, fresh] = apart.try_emplace(a.block, false);
+    if (fresh) entry->second = tells_apart(*a.block, loop, a.loops, base);
+    return entry->second;
+  };
+
   std::vector<Conflict> out;
   const ir::Var mine = loop.var;
   const Expr theirs = ir::substitute(Expr(mine), other);
@@ -199,6 +223,7 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
       const Access& b = all[j];
       if (a.region.buffer != b.region.buffer || !(a.write || b.write)) continue;
       if (a.is_private || b.is_private) continue;
+      if (a.block && a.block == b.block && !a.block->opaque && same_block_apart(a)) continue;
       bool proved = true;
       for (const Expr& order : {mine < theirs, theirs < mine}) {
         arith::Context context = base;

@@ -31,6 +31,20 @@ loops f(A: in f32[8], C: inout f32[8]) stage scheduled {
 })");
 }
 
+TEST(LowerUpdates, LeavesOutTermsThatChangeNothing) {
+  expect_program(after(lower_updates, R"(
+loops f(A: in f32[8], C: inout f32[8], P: inout f32[]) stage scheduled {
+  for i in 0..8 { for r in 0..3 { C[i] sum= guard(i + r < 8, A[i + r], 0.0) } }
+  C[ramp(0, 1, 8)] sum= broadcast(0.0, 8)
+  for i in 0..8 { P[] prod= guard(i < 4, A[i], 0.0) }
+})"),
+                 R"(
+loops f(A: in f32[8], C: inout f32[8], P: inout f32[]) stage scheduled {
+  for i in 0..8 { for r in 0..3 { if i + r < 8 { C[i] = C[i] + A[i + r] } } }
+  for i in 0..8 { P[] = P[] * guard(i < 4, A[i], 0.0) }
+})");
+}
+
 TEST(LowerUpdates, ATupleReadsAllBeforeItWrites) {
   const std::string text = std::string(kArgmax) + R"(
 loops f(A: in f32[9], I: out i64[], X: out f32[]) {

@@ -46,6 +46,28 @@ TEST(ReverseComputeAt, MovesAnEpilogueIntoTheTile) {
   expect_same(matmul_relu(), s);
 }
 
+TEST(ReverseComputeAt, AcceptsAnIteratorMadeOfSeveralLoops) {
+  Schedule s(blur());
+  const std::vector<LoopRef> tiles = s.split(s.loops("B")[0], {kOpen, 5, 2});
+  const BlockRef copy = s.cache_write(s.block("B"), "B", ir::ScopeKind::Global);
+  s.reverse_compute_at(copy, tiles[1]);
+  expect_same(blur(), s);
+}
+
+TEST(ReverseComputeAt, RefusesAPlaceWhereLoopsOverlap) {
+  // Two loops make one iterator and reach the same elements: [0, 8) and [4, 12).
+  Schedule s(ir::parse_function(R"(
+loops overlap(A: in f32[12], C: out f32[12]) {
+  alloc B: f32[12]
+  for i in 0..2 { for j in 0..8 {
+    block B(v: spatial 12 = i * 4 + j) reads A[v] writes B[v] { B[v] = A[v] * 2.0 } } }
+  for i in 0..12 { block C(v: spatial 12 = i) reads B[v] writes C[v] { C[v] = B[v] + 1.0 } }
+})"));
+  const LoopRef i = s.loops("B")[0];
+  const Diagnostic d = diagnostic_of([&] { s.reverse_compute_at(s.block("C"), i); });
+  EXPECT_EQ(d.code, "schedule.reverse_compute_at.partial");
+}
+
 TEST(ReverseComputeAt, RefusesAPlaceWhereTheReductionIsNotComplete) {
   Schedule s(matmul_relu());
   const auto [y, x, k] = s.loops<3>("C");
@@ -152,6 +174,22 @@ TEST(DecomposeReduction, RefusesALoopInsideOfTheReduction) {
   EXPECT_EQ(d.code, "schedule.decompose.outer");
   s.decompose_reduction(s.block("C"), k);
   expect_same(matmul(10, 12, 7), s);
+}
+
+TEST(DecomposeReduction, RefusesALoopThatRunsTheReductionAgain) {
+  Schedule s(ir::parse_function(R"(
+loops again(A: in f32[6, 3], C: out f32[6]) {
+  for i in 0..5 { for r in 0..2 { for k in 0..3 {
+    block C(v: spatial 6 = i + r, vk: reduce 3 = k) reads A[v, vk] writes C[v] {
+      init { C[v] = 0.0 }
+      C[v] sum= A[v, vk] } } } }
+})"));
+  const ir::LoopFunc before = s.func();
+  const auto [i, r, k] = s.loops<3>("C");
+  const Diagnostic d = diagnostic_of([&] { s.decompose_reduction(s.block("C"), i); });
+  EXPECT_EQ(d.code, "schedule.decompose.repeat");
+  s.decompose_reduction(s.block("C"), r);
+  expect_same(before, s.func());
 }
 
 TEST(RFactor, MakesPartialResults) {

@@ -81,6 +81,24 @@ loops column(a: inout f32[8, 8]) {
   expect_same(f, program.func());
 }
 
+TEST(Reorder, KeepsAReductionTogetherThatRunsAgain) {
+  // Neighbouring i need the same sums: with k outside, what ran before would be added again.
+  Schedule s(ir::parse_function(R"(
+loops again(A: in f32[6, 3], C: out f32[6]) {
+  for i in 0..5 { for r in 0..2 { for k in 0..3 {
+    block C(v: spatial 6 = i + r, vk: reduce 3 = k) reads A[v, vk] writes C[v] {
+      init { C[v] = 0.0 }
+      C[v] sum= A[v, vk] } } } }
+})"));
+  const auto [i, r, k] = s.loops<3>("C");
+  const Diagnostic d = diagnostic_of([&] { s.reorder({k, i}); });
+  EXPECT_EQ(d.code, "schedule.reorder.repeat");
+  EXPECT_NE(d.message.find("`k`"), std::string::npos);
+  const ir::LoopFunc before = s.func();
+  s.reorder({k, r});  // in one iteration of i nothing runs twice
+  expect_same(before, s.func());
+}
+
 TEST(Tile, OrdersOuterPartsBeforeInnerParts) {
   Schedule s(matmul(10, 12, 7));
   const auto [y, x, k] = s.loops<3>("C");
@@ -160,6 +178,37 @@ TEST(Merge, JoinsNeighboursOfEqualRange) {
   const LoopRef y = s.loops("C")[0], z = s.loops("D")[0];
   s.merge(y, z);
   expect_same(matmul_relu(), s);
+}
+
+TEST(Merge, DeclaresBuffersInBetweenBeforeBoth) {
+  constexpr const char* kBefore = R"(
+loops between(A: in f32[8], C: out f32[8]) {
+  alloc B: f32[8]
+  for i in 0..8 { B[i] = A[i] }
+  alloc D: f32[8]
+  alloc E: f32[8]
+  for j in 0..8 { D[j] = B[j] + 1.0 }
+  for k in 0..8 { E[k] = D[7 - k] }
+  for l in 0..8 { C[l] = E[l] }
+})";
+  Program program(ir::parse_function(kBefore));
+  const auto* outer = program.func().body.as<ir::Alloc>()->body.as<ir::Seq>();
+  program.name("i", LoopResult{outer->stmts[0].as<ir::For>()->var});
+  const auto* inner = outer->stmts[1].as<ir::Alloc>()->body.as<ir::Alloc>()->body.as<ir::Seq>();
+  program.name("j", LoopResult{inner->stmts[0].as<ir::For>()->var});
+  program.name("k", LoopResult{inner->stmts[1].as<ir::For>()->var});
+  EXPECT_EQ(diagnostic_of([&] { Merge{{"i"}, {"k"}}.apply(program); }).code,
+            "schedule.merge.loops");
+  Merge{{"i"}, {"j"}}.apply(program);
+  EXPECT_EQ(print(program.func()), print(ir::parse_function(R"(
+loops between(A: in f32[8], C: out f32[8]) {
+  alloc B: f32[8]
+  alloc D: f32[8]
+  alloc E: f32[8]
+  for i in 0..8 { B[i] = A[i]   D[i] = B[i] + 1.0 }
+  for k in 0..8 { E[k] = D[7 - k] }
+  for l in 0..8 { C[l] = E[l] }
+})")));
 }
 
 TEST(Merge, RefusesAConsumerThatReadsAhead) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/build.h"
+#include "ir/equal.h"
 #include "lower/lanes.h"
 #include "lower/passes/passes.h"
 #include "lower/updates.h"
@@ -39,16 +41,41 @@ Stmt expand_update(const Update& u, const Expr& mask) {
   return body;
 }
 
+namespace {
+
+bool is_identity(const Expr& value, const Expr& identity) {
+  const Broadcast* b = value.as<Broadcast>();
+  return equal(b ? b->value : value, identity);
+}
+
+Stmt lower_update(const Update& u) {
+  if (u.values.size() == 1) {
+    const Expr& identity = u.reducer->identity[0];
+    if (is_identity(u.values[0], identity)) return nothing();
+    if (const Guard* g = u.values[0].as<Guard>();
+        g && !g->cond.type().is_vector() && is_identity(g->no, identity)) {
+      const Stmt there = with(u, [&](Update& out) { out.values[0] = g->yes; });
+      return make_stmt<If>(u.span, g->cond, lower_update(*there.as<Update>()), Stmt());
+    }
+  }
+  return expand_update(u);
+}
+
+}  // namespace
+
 /// Replaces each update by loads, the reducer's combination and stores.
 ///   before   c[i] sum= a[i] * b[i]
 ///   after    c[i] = c[i] + a[i] * b[i]
+/// Terms that are the reducer's identity are left out.
+///   before   c[i] sum= guard(i + r < n, a[i + r] * b[r], 0.0)
+///   after    if i + r < n { c[i] = c[i] + a[i + r] * b[r] }
 /// A sum of products stays `mul` and `add`: the back end may contract them.
 /// Needs:  no blocks.
 /// Leaves: no update in the function.
 LoopFunc lower_updates(const LoopFunc& func, PassContext&) {
   require_no_blocks(func, "lower_updates");
   return func.with_body(
-      rewrite(func.body, [](const Update& u, auto&) -> Stmt { return expand_update(u); }));
+      rewrite(func.body, [](const Update& u, auto&) -> Stmt { return lower_update(u); }));
 }
 
 }  // namespace tilewright::lower

@@ -22,12 +22,23 @@ std::string split_init_off(Program& program, const ir::Block& b, const ir::For& 
   if (!b.init)
     refuse("schedule.decompose.init", "the block has no init",
            "name a reduction that was not decomposed before");
+  for (const ir::BlockIter& it : b.iters)
+    if (it.kind == ir::IterKind::Ordered)
+      refuse("schedule.decompose.ordered", str("its iterator `", it.var.name(), "` is ordered"),
+             "decompose before rolling_buffer, and no scan");
   const Path path = program.path_to(b);
   const auto place = std::find(path.begin(), path.end(), ir::Stmt::of(at));
   if (place == path.end())
     refuse("schedule.decompose.loop", "the loop does not stand around the block",
            "name one of the block's own loops");
 
+  if (std::any_of(place, path.end(),
+                  [](const ir::Stmt& s) { return s.as<ir::If>() || s.as<ir::While>(); }))
+    refuse("schedule.decompose.condition", "the block stands under a condition inside of the loop",
+           "name a loop inside of the condition");
+  if (std::any_of(place, path.end() - 1, [](const ir::Stmt& s) { return s.as<ir::Block>(); }))
+    refuse("schedule.decompose.loop", "another block stands between them",
+           "name a loop inside of that block");
   for (const ir::Region& w : b.writes) {
     const ir::Alloc* alloc = allocation_of(program, w.buffer);
     if (alloc && contains(ir::Stmt::of(at), ir::Stmt::of(*alloc)))
@@ -79,48 +90,27 @@ std::string split_init_off(Program& program, const ir::Block& b, const ir::For& 
     first[l->var] = l->min;
   }
 
+  // Where a producer's consumers make it run again, each run needs its own init.
+  std::vector<ir::Var> loops_inside;
+  std::vector<ir::Expr> bindings;
+  for (auto s = place; s != path.end(); ++s)
+    if (const auto* l = s->as<ir::For>()) loops_inside.push_back(l->var);
+  for (const ir::BlockIter& it : b.iters) bindings.push_back(it.binding);
+  if (const arith::IterMap map = arith::iter_map(
+          bindings, loops_inside, program.context_at(Path(path.begin(), path.end() - 1)));
+      !map.injective)
+    refuse("schedule.decompose.repeat",
+           str("the loop may run an instance of the block several times: ", map.reason),
+           "name a loop further in");
   if (!starts_below(program, b, *place))
     refuse("schedule.decompose.start", "the reduction starts in other loops",
            "decompose it before partition cuts it");
-  ir::VarMap fresh;
-  std::vector<ir::Var> vars;
-  for (const ir::For* l : inner) {
-    vars.emplace_back(str(l->var.name(), "_init"));
-    fresh[l->var] = vars.back();
-  }
-  const auto at_start = [&](const ir::Expr& e) {
-    return ir::substitute(ir::substitute(e, first), fresh);
-  };
   const std::string init_name = program.fresh_block_name(b.name + "_init");
-  ir::VarMap iters;
-  std::vector<ir::BlockIter> spatial;
-  ir::VarMap starts;
-  for (const ir::BlockIter& it : b.iters) {
-    if (it.kind == ir::IterKind::Reduction) {
-      starts[it.var] = 0;
-      continue;
-    }
-    const ir::Var var(it.var.name());
-    iters[it.var] = var;
-    spatial.push_back({var, it.kind, it.extent, at_start(it.binding)});
-  }
-  const auto own = [&](const ir::Expr& e) {
-    return ir::substitute(ir::substitute(e, starts), iters);
-  };
-  ir::Expr predicate = b.predicate ? at_start(own(b.predicate)) : ir::Expr();
-  std::vector<ir::Region> writes;
-  for (const ir::Region& w : b.writes)
-    writes.push_back(ir::substitute(ir::substitute(w, starts), iters));
-  ir::Stmt nest = ir::make_stmt<ir::Block>(b.span, init_name, spatial, predicate,
-                                           std::vector<ir::Region>{}, writes, nullptr,
-                                           ir::substitute(ir::substitute(b.init, starts), iters));
-  for (size_t i = inner.size(); i-- > 0;)
-    nest = ir::make_stmt<ir::For>(inner[i]->span, vars[i], at_start(inner[i]->min),
-                                  at_start(inner[i]->extent), nest);
-
+  const ir::Stmt nest = init_nest(b, inner, first, init_name);
   const ir::Var var = at.var;
   program.replace(b, ir::with(b, [](ir::Block& rest) { rest.init = nullptr; }));
   insert_before(program, ir::Stmt::of(*find_loop(program.func().body, var)), nest);
+  widen_allocations(program);  // a call in the init names all operands, also those it leaves alone
   return init_name;
 }
 

@@ -91,6 +91,8 @@ void require_exact(const Program& program, const ir::Buffer& buffer, const ir::F
 Results ReverseComputeAt::apply(Program& program) const {
   const ir::Block& c = program.block(block);
   const ir::For& at = program.loop(loop);
+  require_outside_of_blocks(program, c, name);
+  require_outside_of_blocks(program, at, name);
   const Refuse refuse{c, at};
   const Stmt nest = nest_of(program, c);
   if (c.opaque)
@@ -102,6 +104,10 @@ Results ReverseComputeAt::apply(Program& program) const {
   if (!stands_before(program, Stmt::of(at), nest))
     refuse("schedule.reverse_compute_at.order", "the block does not stand after the loop",
            "reverse_compute_at moves a consumer up into a producer");
+  if (!surely_runs(program, nest, Stmt::of(at)) || !surely_runs(program, Stmt::of(at), nest))
+    refuse("schedule.reverse_compute_at.condition",
+           "one of the two stands under a condition that the other does not",
+           "move the block before specialize");
   const std::vector<const ir::For*> shared = program.loops_around(at);
   for (const ir::For* l : program.loops_around(*nest))
     if (std::find(shared.begin(), shared.end(), l) == shared.end())

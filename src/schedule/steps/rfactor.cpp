@@ -27,6 +27,9 @@ void check_loop(const Program& program, const ir::Block& b, const ir::For& loop)
     refuse(b, loop, "the block is no reduction", "name a block that reduces");
   bool serves = false;
   for (const ir::BlockIter& it : b.iters) {
+    if (it.kind == ir::IterKind::Ordered)
+      refuse(b, loop, str("its iterator `", it.var.name(), "` is ordered"),
+             "keep partial results before rolling_buffer, and of no scan");
     if (!uses(it.binding, loop.var)) continue;
     serves = true;
     if (it.kind != ir::IterKind::Reduction)

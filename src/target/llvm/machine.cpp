@@ -88,7 +88,7 @@ Machine::Machine(const ir::TargetSpec& spec) : passes_(std::make_unique<Passes>(
                                passes_->modules);
   ll::FunctionPassManager& p = passes_->pipeline;
   p.addPass(ll::SROAPass(ll::SROAOptions::PreserveCFG));
-  p.addPass(ll::EarlyCSEPass());
+  p.addPass(ll::EarlyCSEPass(/*UseMemorySSA=*/true));
   p.addPass(ll::InstCombinePass());
   p.addPass(ll::createFunctionToLoopPassAdaptor(ll::LICMPass(ll::LICMOptions()),
                                                 /*UseMemorySSA=*/true));

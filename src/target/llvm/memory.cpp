@@ -2,6 +2,11 @@
 // Loads and stores: contiguous lanes are one access, masked ones the target's masked access, others
 // go lane by lane or through a gather. Accesses of different buffers carry different alias scopes:
 // two parameters never overlap, and every allocation has a place of its own.
+#include <bit>
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Module.h"
+
 #include "ir/build.h"
 #include "support/diagnostic.h"
 #include "target/llvm/emitter.h"
@@ -173,6 +178,49 @@ ll::Value* Emitter::pointers_of(const Place& place, const Access& a) {
   return b_.CreateInBoundsGEP(b_.memory_type({a.buffer->elem, 1}), place.pointer, indices);
 }
 
+/// A column of a matrix whose rows are `stride` elements apart. Each row is read whole, and half of
+/// two neighbours is kept until one row is left; the columns beside it are made of the same rows
+/// and of halves that they share, so a block of columns becomes a transposition. Null when the
+/// rows' places are not known well enough.
+///   column 2   a0 a1 a2 a3   b0 b1 b2 b3   c0 c1 c2 c3   d0 d1 d2 d3
+///              a0 a2 b0 b2   c0 c2 d0 d2                                   the even ones
+///              a2 b2 c2 d2                                                 the odd ones
+ll::Value* Emitter::load_column(const Place& place, const Access& a, const LaneIndex& lanes) {
+  const auto count = static_cast<unsigned>(a.lanes);
+  int64_t elements = 1;
+  for (const Expr& extent : a.buffer->shape) elements *= ir::const_int(extent).value_or(0);
+  // Rows of whole vectors from the first element on lie inside of the buffer.
+  if (!std::has_single_bit(count) || count < 4 || lanes.stride % a.lanes != 0 ||
+      elements % a.lanes != 0 || elements == 0)
+    return nullptr;
+  ll::Value* base = expr(lanes.base);
+  const ll::KnownBits bits = ll::computeKnownBits(base, module_.getDataLayout());
+  if (((bits.Zero | bits.One).getLoBits(static_cast<unsigned>(std::countr_zero(count))) + 1) !=
+      count)
+    return nullptr;
+  const unsigned column = static_cast<unsigned>(bits.One.getLoBits(64).getZExtValue()) % count;
+
+  ll::Value* first = b_.CreateSub(base, b_.getInt64(column));
+  std::vector<ll::Value*> rows;
+  for (int64_t i = 0; i < a.lanes; ++i) {
+    ll::Value* at =
+        b_.CreateAdd(first, ll::ConstantInt::getSigned(b_.getInt64Ty(), i * lanes.stride));
+    rows.push_back(
+        tag(b_.CreateAlignedLoad(b_.memory_type(a.type()), address(place, a.buffer->elem, at),
+                                 alignment(a.buffer->elem)),
+            place));
+  }
+  for (unsigned bit = 1; bit < count; bit *= 2) {
+    std::vector<int> kept;
+    for (unsigned i = 0; i < count; ++i)
+      kept.push_back(static_cast<int>(2 * i + (column & bit ? 1 : 0)));
+    for (size_t i = 0; i < rows.size() / 2; ++i)
+      rows[i] = b_.CreateShuffleVector(rows[2 * i], rows[2 * i + 1], kept);
+    rows.resize(rows.size() / 2);
+  }
+  return rows[0];
+}
+
 ll::Value* Emitter::load_lanes(const Place& place, const Access& a) {
   const Elem elem = a.buffer->elem;
   const auto single = [&](int, ll::Value* index) { return load_element(place, elem, index); };
@@ -195,16 +243,26 @@ ll::Value* Emitter::load_lanes(const Place& place, const Access& a) {
                                              mask ? b_.CreateShuffleVector(mask, order) : nullptr),
                                   order);
   }
+  if (lanes && lanes->stride == 2) {
+    // The second half is read one element early: what follows the last lane may not exist.
+    std::vector<int> order, low_mask, high_mask;
+    for (int i = 0; i < a.lanes; ++i) {
+      order.push_back(2 * i < a.lanes ? 2 * i : 2 * i + 1);
+      low_mask.push_back(i % 2 == 0 ? i / 2 : a.lanes);
+      high_mask.push_back((i + a.lanes) % 2 == 1 ? (i + a.lanes - 1) / 2 : a.lanes);
+    }
+    const auto half = [&](const Expr& first, const std::vector<int>& lanes_of_mask) {
+      return contiguous(
+          first, mask ? b_.CreateShuffleVector(mask, ll::Constant::getNullValue(mask->getType()),
+                                               lanes_of_mask)
+                      : nullptr);
+    };
+    ll::Value* low = half(lanes->base, low_mask);
+    return b_.CreateShuffleVector(low, half(lanes->base + (a.lanes - 1), high_mask), order);
+  }
   if (lanes && !mask) {
     if (lanes->stride == 0) return b_.splat(load_element(place, elem, expr(lanes->base)), a.lanes);
-    if (lanes->stride == 2) {
-      // The second half is read one element early: what follows the last lane may not exist.
-      ll::Value* low = contiguous(lanes->base, nullptr);
-      ll::Value* high = contiguous(lanes->base + (a.lanes - 1), nullptr);
-      std::vector<int> order;
-      for (int i = 0; i < a.lanes; ++i) order.push_back(2 * i < a.lanes ? 2 * i : 2 * i + 1);
-      return b_.CreateShuffleVector(low, high, order);
-    }
+    if (ll::Value* column = load_column(place, a, *lanes)) return column;
     if (a.lanes <= kSingleLanes) return by_lane(a, single);
   }
   if (!mask) mask = ll::Constant::getAllOnesValue(b_.with_lanes(b_.getInt1Ty(), a.lanes));

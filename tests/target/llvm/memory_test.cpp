@@ -91,6 +91,44 @@ TEST(Memory, ConstantStrides) {
       }
 }
 
+TEST(Memory, ColumnsOfAMatrix) {
+  for (const Elem elem : kElems)
+    for (const int lanes : {4, 8, 16})
+      for (const int64_t stride : {lanes, 2 * lanes, -lanes, 12}) {
+        const int64_t reach = stride * (lanes - 1);
+        if (std::abs(reach) >= kSize) continue;
+        const int64_t first = std::max<int64_t>(0, -reach);
+        const int64_t last = kSize - 1 - std::max<int64_t>(0, reach);
+        for (const int64_t base : {first, first + 3, last - 1, last}) {
+          SCOPED_TRACE(str("base ", base, " stride ", stride));
+          const auto at = [=](int i) { return base + stride * i; };
+          check_load(elem, lanes, ramp(base, lanes, stride), {}, at, kAll);
+        }
+      }
+}
+
+TEST(Memory, Transposition) {
+  constexpr int kLanes = 8;
+  for (const char* target : targets()) {
+    SCOPED_TRACE(target);
+    const Buffer in = array("in", Elem::F32, kSize), out = array("out", Elem::F32, kSize);
+    const Var block("block");
+    std::vector<ir::Stmt> columns;
+    for (int i = 0; i < kLanes; ++i)
+      columns.push_back(store(out, ramp(block * 64 + 8 * i, kLanes),
+                              ir::load(in, {ramp(block * 64 + i, kLanes, 8)})));
+    const JitKernel kernel = compile(
+        final_func("f", {{in, Access::In}, {out, Access::Out}}, loop(block, 4, ir::seq(columns))),
+        parse_target(target));
+    Array x(Elem::F32, kSize), y(Elem::F32, kSize);
+    for (int64_t i = 0; i < kSize; ++i) x.set_bits(i, static_cast<uint64_t>(i + 1));
+    void* buffers[] = {x.data(), y.data()};
+    kernel.call(buffers);
+    for (int64_t i = 0; i < kSize; ++i)
+      ASSERT_EQ(y.bits_at(i), x.bits_at(i / 64 * 64 + i % 8 * 8 + i / 8 % 8)) << i;
+  }
+}
+
 TEST(Memory, MasksOfAPrefix) {
   // ramp < limit: the tail of a vectorised loop
   for (const Elem elem : kElems)

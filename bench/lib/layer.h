@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole layers as a user calls them: the feature map comes in and goes out as [channels, height,
+// width]; only the weights are packed beforehand. What the kernels need besides is done by stages
+// of the same program.
+#pragma once
+
+#include <vector>
+
+#include "conv.h"
+
+namespace bench {
+
+/// A schedule worth trying. The weights are packed as [oc / block, s, ic, r, block].
+struct LayerPlan {
+  std::string name;
+  tilewright::schedule::Schedule schedule;
+  int64_t block;
+};
+
+/// in [ic, h, w], out [oc, oh, ow].
+///   channels as lanes: the input is read by broadcasts, which ask for no order of its own; the
+///   sums
+///     are turned around some rows at a time
+///   pixels as lanes, where the kernel is a single tap and pixels fill vectors: nothing to turn
+std::vector<LayerPlan> plan_layer(const ConvLayer& layer, const tilewright::ir::TargetSpec& spec);
+
+/// MobileNet's layers D1 … D9 as numbered in the TVM paper's table 2.
+const std::vector<ConvLayer>& mobilenet_layers();
+
+/// in [c, h, w], out [c, oh, ow]: one filter for each channel, weights [c, r, s], pixels as lanes.
+std::vector<LayerPlan> plan_depthwise(const ConvLayer& layer,
+                                      const tilewright::ir::TargetSpec& spec);
+
+}  // namespace bench
