@@ -242,15 +242,15 @@ class Bench {
 
   void report(const Measured& m) {
     const double elements = static_cast<double>(m.rows * m.cols), own = m.own.seconds;
-    const double share = m.own.clean > 0 ? std::max(m.bytes, m.fmas) / own : 0;
+    const double roof = std::max(m.bytes, m.fmas);
+    const double share = std::isfinite(roof) ? roof / own : 0;
     std::printf(
         "%-10s %-6s %5ldx%-4ld %6.2f G/s %6.1f %% of %-5s (bytes %5.2f by unroll %d%s, FMAs "
-        "%5.2f)",
+        "%5.2f), spread %.2f, clean %d/%d %s\n",
         m.kernel.name.c_str(), m.level.name, m.rows, m.cols, elements / own * 1e-9, 100 * share,
         m.bytes > m.fmas ? "bytes" : "FMAs", elements / m.bytes * 1e-9, m.variant.unroll,
-        m.variant.prefetch ? " prefetch" : "", elements / m.fmas * 1e-9);
-    std::printf(", spread %.2f, clean %d/%d %s\n", m.own.spread, m.own.clean, m.own.slices,
-                m.right ? "right" : "WRONG");
+        m.variant.prefetch ? " prefetch" : "", elements / m.fmas * 1e-9, m.own.spread, m.own.clean,
+        m.own.slices, m.right ? "right" : "WRONG");
     std::fflush(stdout);
     results.push_back({{"kernel", m.kernel.name},
                        {"level", m.level.name},
