@@ -490,6 +490,33 @@ Path innermost_around(const Stmt& body, const ir::Buffer& buffer) {
 
 }  // namespace
 
+namespace {
+
+/// A buffer that each thread or lane had for itself may become one for all only when none of them
+/// writes it.
+void require_unshared(const Stmt& outer, const ir::Buffer& buffer) {
+  const ir::For* shared = nullptr;
+  ir::walk(outer, [&](const ir::For& l) {
+    const bool in_order = l.loop == ir::ForKind::Serial || l.loop == ir::ForKind::Unrolled;
+    bool holds = false;
+    ir::walk(l.body, [&](const ir::Alloc& a) { holds = holds || a.buffer == buffer; });
+    if (!in_order && holds) shared = &l;
+    return holds && !shared;
+  });
+  if (!shared) return;
+  for (const Access& a : accesses_of(shared->body))
+    if (a.write && a.region.buffer == buffer)
+      throw Error(
+          {.code = "schedule.alloc.threads",
+           .message =
+               str("cannot move a use of `", buffer->name, "` out of `", shared->var.name(), "`"),
+           .notes = {str("`", shared->var.name(), "` is ", ir::name(shared->loop),
+                         ", and each of its iterations writes a `", buffer->name, "` of its own")},
+           .help = "move the block before saying how the loop runs"});
+}
+
+}  // namespace
+
 void widen_allocations(Program& program) {
   std::vector<ir::Buffer> allocated;
   ir::walk(program.func().body, [&](const ir::Alloc& a) { allocated.push_back(a.buffer); });
@@ -498,6 +525,7 @@ void widen_allocations(Program& program) {
     if (around.empty()) continue;
     const Stmt alloc = Stmt::of(*allocation_of(program, buffer));
     if (std::find(around.begin(), around.end(), alloc) != around.end()) continue;
+    require_unshared(around.back(), buffer);
     const Stmt inner = ir::rewrite(around.back(), [&](const ir::Alloc& a, auto& self) -> Stmt {
       return a.buffer == buffer ? self(a.body) : self.children(a);
     });

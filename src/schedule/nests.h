@@ -113,7 +113,8 @@ arith::Context context_outside(const Program& program, const ir::Stmt& stmt);
 void sink_allocation(Program& program, const ir::Buffer& buffer, const ir::Var& loop);
 
 /// After statements have moved: an allocation that no longer encloses all uses of its buffer moves
-/// out to the innermost statement that does.
+/// out to the innermost statement that does. An Error when it would leave a concurrent loop that
+/// writes it.
 void widen_allocations(Program& program);
 
 /// Where `buffer` is allocated; null for parameters.

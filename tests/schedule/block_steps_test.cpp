@@ -21,6 +21,25 @@ TEST(ComputeAt, RepeatsTheHalo) {
   expect_same(blur(), s);
 }
 
+TEST(ComputeAt, LeavesToEachThreadTheBufferThatItWrites) {
+  // B is computed at C's iterations, halo and all; with C gone they would share one B.
+  Schedule s(ir::parse_function(R"(
+loops chain(A: in f32[10], D: out f32[9]) {
+  alloc B: f32[10]
+  alloc C: f32[9]
+  for i in 0..10 { block B(v: spatial 10 = i) reads A[v] writes B[v] { B[v] = A[v] * 2.0 } }
+  for i in 0..9 {
+    block C(v: spatial 9 = i) reads B[v +: 2] writes C[v] { C[v] = B[v] + B[v + 1] } }
+  for i in 0..9 { block D(v: spatial 9 = i) reads C[v] writes D[v] { D[v] = C[v] * 3.0 } }
+})"));
+  const LoopRef i = s.loops("C")[0];
+  s.compute_at(s.block("B"), i);
+  s.parallel(i);
+  const Diagnostic d = diagnostic_of([&] { s.compute_at(s.block("C"), s.loops("D")[0]); });
+  EXPECT_EQ(d.code, "schedule.alloc.threads");
+  EXPECT_NE(d.notes[0].find("writes a `B` of its own"), std::string::npos);
+}
+
 TEST(ComputeAt, RefusesAnOutputAndALoopWithoutAllConsumers) {
   Schedule s(matmul_relu());
   const LoopRef y = s.loops("C")[0];
