@@ -329,7 +329,7 @@ bool starts_below(const Program& program, const ir::Block& block, const Stmt& ro
   ir::VarMap first;
   for (const ir::For* l : inner.loops) first[l->var] = l->min;
   return std::all_of(block.iters.begin(), block.iters.end(), [&](const ir::BlockIter& it) {
-    return it.kind == ir::IterKind::Spatial ||
+    return it.kind != ir::IterKind::Reduction ||
            inner.outside.can_prove_equal(ir::substitute(it.binding, first), 0);
   });
 }
@@ -348,7 +348,7 @@ Stmt init_nest(const ir::Block& b, const std::vector<const ir::For*>& spatial_lo
   ir::VarMap iters, starts;
   std::vector<ir::BlockIter> spatial;
   for (const ir::BlockIter& it : b.iters) {
-    if (it.kind != ir::IterKind::Spatial) {
+    if (it.kind == ir::IterKind::Reduction) {
       starts[it.var] = 0;
       continue;
     }

@@ -76,7 +76,7 @@ const ir::For* deciding_loop(const Program& program, const ir::Block& block, con
 bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
 /// The init of a reduction as a block of its own, in copies of the loops listed: those that serve
-/// spatial iterators. The others stand at `first`.
+/// no reduction iterator. The others stand at `first`.
 ir::Stmt init_nest(const ir::Block& block, const std::vector<const ir::For*>& spatial_loops,
                    const ir::VarMap& first, const std::string& name);
 

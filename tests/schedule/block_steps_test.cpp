@@ -118,6 +118,32 @@ TEST(SetScope, LeavesParametersAlone) {
             "schedule.set_scope.param");
 }
 
+TEST(DecomposeReduction, StaysInsideOfALoopThatRunsInOrder) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops f(x: in f32[5, 6], U: in f32[6, 6], h: inout f32[6, 6]) {
+  alloc r: f32[6]
+  for t in 0..5 {
+    for i in 0..6 { for j in 0..6 {
+      block r(vt: ordered 5 = t, vi: spatial 6 = i, vj: reduce 6 = j)
+        reads U[vi, vj], h[vt, vj] writes r[vi] {
+        init { r[vi] = 0.0 }
+        r[vi] sum= U[vi, vj] * h[vt, vj]
+      } } }
+    for i in 0..6 {
+      block h(vt: ordered 5 = t, vi: spatial 6 = i) reads x[vt, vi], r[vi] writes h[vt + 1, vi] {
+        h[vt + 1, vi] = x[vt, vi] + r[vi]
+      } } }
+})");
+  Schedule s(f);
+  const auto [t, i, j] = s.loops<3>("r");
+  const Diagnostic d = diagnostic_of([&] { s.decompose_reduction(s.block("r"), t); });
+  EXPECT_EQ(d.code, "schedule.decompose.order");
+  EXPECT_NE(d.notes[0].find("`t`"), std::string::npos);
+  s.decompose_reduction(s.block("r"), i);
+  s.reorder({j, i});
+  expect_same(f, s);
+}
+
 TEST(DecomposeReduction, RefusesALoopInsideOfTheReduction) {
   Schedule s(matmul(10, 12, 7));
   const auto [y, x, k] = s.loops<3>("C");

@@ -42,9 +42,14 @@ Results DecomposeReduction::apply(Program& program) const {
   }
   // A loop serves spatial iterators or reduction iterators, never both, and all that serve
   // reductions are inside `at`: else the init would run again in the middle of a reduction.
+  const auto in_order = [&](const ir::For& l) {
+    return std::any_of(b.iters.begin(), b.iters.end(), [&](const ir::BlockIter& it) {
+      return it.kind == ir::IterKind::Ordered && uses(it.binding, l.var);
+    });
+  };
   const auto serves = [&](const ir::For& l, bool reduction) {
     return std::any_of(b.iters.begin(), b.iters.end(), [&](const ir::BlockIter& it) {
-      return (it.kind != ir::IterKind::Spatial) == reduction && uses(it.binding, l.var);
+      return (it.kind == ir::IterKind::Reduction) == reduction && uses(it.binding, l.var);
     });
   };
   std::vector<const ir::For*> inner;
@@ -59,6 +64,12 @@ Results DecomposeReduction::apply(Program& program) const {
                str("decompose at `", l->var.name(), "` or outside of it"));
       continue;
     }
+    if (in_order(*l))
+      refuse("schedule.decompose.order",
+             str("`", l->var.name(),
+                 "` runs in order: the init of each of its iterations comes "
+                 "after the one before"),
+             "name a loop inside of it");
     if (serves(*l, true) && serves(*l, false))
       refuse("schedule.decompose.mixed",
              str("`", l->var.name(), "` serves a spatial and a reduction iterator at once"),
