@@ -170,17 +170,15 @@ void InstrCall::check() const {
                ir::name(instr->operands[i].buffer->elem), ", `", operands[i].buffer->name,
                "` holds ", ir::name(operands[i].buffer->elem));
   }
-  check_that(strides.empty() || strides.size() == operands.size(),
-             str("a call of instruction `", instr->name, "` has ", operands.size(),
-                 " operands and strides for ", strides.size()));
+  check_that(strides.empty() || strides.size() == operands.size(), "a call of instruction `",
+             instr->name, "` has ", operands.size(), " operands and strides for ", strides.size());
   for (size_t i = 0; i < strides.size(); ++i) {
     const BufferNode& operand = *instr->operands[i].buffer;
-    check_that(
-        strides[i].size() == operand.physical_rank(),
-        str("operand `", operand.name, "` of instruction `", instr->name, "` has ",
-            operand.physical_rank(), " physical dimensions, its strides ", strides[i].size()));
+    check_that(strides[i].size() == operand.physical_rank(), "operand `", operand.name,
+               "` of instruction `", instr->name, "` has ", operand.physical_rank(),
+               " physical dimensions, its strides ", strides[i].size());
     for (const Expr& stride : strides[i])
-      check_index(stride, str("a stride of operand `", operand.name, "`"));
+      check_index(stride, "a stride of operand `", operand.name, "`");
   }
 }
 

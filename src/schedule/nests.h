@@ -92,7 +92,7 @@ bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt
 std::string split_init_off(Program& program, const ir::Block& block, const ir::For& at);
 
 /// The init of a reduction as a block of its own, in copies of the loops listed: those that serve
-/// spatial iterators. The others stand at `first`.
+/// no reduction iterator. The others stand at `first`.
 ir::Stmt init_nest(const ir::Block& block, const std::vector<const ir::For*>& spatial_loops,
                    const ir::VarMap& first, const std::string& name);
 

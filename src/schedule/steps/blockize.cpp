@@ -168,6 +168,13 @@ class Blockizer {
       if (!outside_.can_prove(Expr(1) <= l->extent))
         refuse("schedule.blockize.init", str("`", l->var.name(), "` may run no iteration"),
                "the init must not run where the reduction does not");
+      for (const ir::BlockIter& it : block_.iters)
+        if (it.kind == ir::IterKind::Ordered && ir::uses(it.binding, l->var))
+          refuse("schedule.blockize.init",
+                 str("`", l->var.name(),
+                     "` runs in order: the init of each of its iterations "
+                     "comes after the one before"),
+                 "blockize loops inside of it");
       if (serves(*l, true) && serves(*l, false))
         refuse("schedule.blockize.init",
                str("`", l->var.name(), "` serves a spatial and a reduction iterator at once"),
@@ -176,7 +183,7 @@ class Blockizer {
   }
   bool serves(const ir::For& l, bool reduction) const {
     return std::any_of(block_.iters.begin(), block_.iters.end(), [&](const ir::BlockIter& it) {
-      return (it.kind != ir::IterKind::Spatial) == reduction && ir::uses(it.binding, l.var);
+      return (it.kind == ir::IterKind::Reduction) == reduction && ir::uses(it.binding, l.var);
     });
   }
 
