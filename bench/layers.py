@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole convolution layers against ONNX Runtime and OpenVINO: f32, batch 1, one thread, NCHW in and out.
 
+Ours is the sum over taps as it stands (direct) and, where that fits, Winograd's F(4x4, 3x3), which rounds otherwise.
 Layers are those of the TVM paper's table 2; X8 is the same layer eight times in a row with other weights each
 time. Below 0.3 ms the time of an empty model through the peer's binding is taken off the peer's.
 """
@@ -59,21 +60,45 @@ def save(path, nodes, x, y, weights):
 def contend(models, name, count, layer, groups, overhead, probe, rounds):
     model = models / f"{name}X{count}.onnx"
     write_model(model, layer, groups, count)
-    workers = {"tilewright": contest.Worker([contest.PROGRAMS / "layer_worker", name, str(count)])}
+    ours = lambda method: contest.Worker([contest.PROGRAMS / "layer_worker", name, str(count), method])
+    workers = {"tilewright": ours("direct")}
     for engine in ENGINES:
         workers[engine] = contest.python_worker("onnx_worker.py", engine, str(model))
     if not all(w.ready for w in workers.values()):
         sys.exit(f"{name}: a contender did not start")
-    disturbed = contest.play(workers, probe, rounds)
-    seconds = {n: w.time() for n, w in workers.items()}
+    if groups == 1 and layer[3] == 3 and layer[4] == 1:
+        workers["winograd"] = ours("winograd")
+    present = {n: w for n, w in workers.items() if w.ready}
+    disturbed = contest.play(present, probe, rounds)
+    seconds = {n: w.time() for n, w in present.items()}
     less = {e: overhead[e] if seconds[e] < SHORT else 0.0 for e in ENGINES}
     best = min(ENGINES, key=lambda e: seconds[e] - less[e])
-    ours, peer = workers["tilewright"].rounds, workers[best].rounds
+    row = {"name": name, "count": count, "seconds": seconds, "subtracted": less[best], "best_peer": best,
+           "disturbed_rounds": disturbed, "rounds": rounds}
+    for n, key in ("tilewright", "direct"), ("winograd", "winograd"):
+        if n in present:
+            row[key] = {"ratio": (seconds[best] - less[best]) / seconds[n],
+                        "interval": contest.interval(present[n].rounds, present[best].rounds, less[best])}
     for w in workers.values():
         w.close()
-    return {"name": name, "count": count, "seconds": seconds, "subtracted": less[best], "best_peer": best,
-            "ratio": (seconds[best] - less[best]) / seconds["tilewright"],
-            "interval": contest.interval(ours, peer, less[best]), "disturbed_rounds": disturbed, "rounds": rounds}
+    return row
+
+
+def show(row):
+    name = row["name"] + (f"X{row['count']}" if row["count"] > 1 else "")
+    ratios = "".join(f"  {method} {row[method]['ratio']:.2f}x [{row[method]['interval'][0]:.2f}, "
+                     f"{row[method]['interval'][1]:.2f}]" for method in ("direct", "winograd") if method in row)
+    print(f"{name:6}" + "".join(f"{e:>11} {1e3 * t:8.4f}" for e, t in row["seconds"].items()) +
+          f" ms  against {row['best_peer']}{ratios}  disturbed {row['disturbed_rounds']}/{row['rounds']}", flush=True)
+
+
+def summarize(kind, rows):
+    for method in ("direct", "winograd"):
+        for count in (1, 8):
+            values = [r[method]["ratio"] for r in rows if r["count"] == count and method in r]
+            if values:
+                print(f"{kind} x{count} {method}: worst {min(values):.2f}, geometric mean {contest.geomean(values):.2f}",
+                      flush=True)
 
 
 def compare(rounds):
@@ -94,15 +119,8 @@ def compare(rounds):
             groups = layers[name][1] if kind == "depthwise" else 1
             row = contend(models, name, count, layers[name], groups, overhead, probe, rounds)
             rows.append(row)
-            print(f"{name + ('X' + str(count) if count > 1 else ''):6}" +
-                  "".join(f"{e:>12} {1e3 * t:8.4f} ms" for e, t in row["seconds"].items()) +
-                  f"  {row['ratio']:5.2f}x {row['best_peer']:8} [{row['interval'][0]:.2f}, {row['interval'][1]:.2f}]"
-                  f"  disturbed {row['disturbed_rounds']}/{rounds}", flush=True)
+            show(row)
         results[kind] = rows
-        ratios = {count: [r["ratio"] for r in rows if r["count"] == count] for count in (1, 8)}
-        for count, values in ratios.items():
-            if values:
-                print(f"{kind} x{count}: worst {min(values):.2f}, geometric mean {contest.geomean(values):.2f}", flush=True)
+        summarize(kind, rows)
     probe.close()
     return results
-

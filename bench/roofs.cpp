@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that stream, on one core, as share of the roof that bench/lib/roofs.h describes: in L1,
 // in L2, and rotated through more buffers than four times L2 hold.
-//   roofs [--only gemv|softmax|layer_norm|gelu|exp] [--json FILE]
+//   roofs [--only gemv|gemv_transposed|softmax|layer_norm|gelu|exp] [--json FILE]
 #include "roofs.h"
 
 #include <cmath>
@@ -65,7 +65,7 @@ class Callable {
 };
 
 /// What a kernel takes beside the matrix that it streams, and what it gives.
-enum class Operands : uint8_t { Map, Norm, Product };
+enum class Operands : uint8_t { Map, Norm, Product, TransposedProduct };
 
 struct Kernel {
   std::string name;
@@ -74,56 +74,76 @@ struct Kernel {
   int fmas;               // for each element, bench/lib/roofs.h
   int64_t l1_cols, cols;  // in L1 and farther away
   schedule::Schedule (*schedule)(int64_t rows, int64_t cols, const ir::TargetSpec&);
-  /// The greatest error of one row, as share of what is allowed.
-  double (*error)(const float* x, const float* scale, const float* shift, const float* y,
-                  int64_t cols);
+  /// The greatest error, as share of what is allowed.
+  double (*error)(const bench::Arrays&);
 };
 
-double gemv_error(const float* a, const float* x, const float*, const float* y, int64_t cols) {
-  double want = 0, size = 0;
-  for (int64_t i = 0; i < cols; ++i) {
-    want += static_cast<double>(a[i]) * x[i];
-    size += std::abs(static_cast<double>(a[i]) * x[i]);
+/// Of y[i] = Σ A[i * outer + j * inner] x[j].
+double product_error(const bench::Arrays& a, int64_t results, int64_t outer, int64_t terms,
+                     int64_t inner) {
+  double worst = 0;
+  for (int64_t i = 0; i < results; ++i) {
+    double want = 0, size = 0;
+    for (int64_t j = 0; j < terms; ++j) {
+      const double term = static_cast<double>(a.in[i * outer + j * inner]) * a.scale[j];
+      want += term;
+      size += std::abs(term);
+    }
+    worst = std::max(worst, std::abs(a.out[i] - want) / (1e-6 * size));
   }
-  return std::abs(y[0] - want) / (1e-6 * size);
+  return worst;
 }
 
-double softmax_error(const float* x, const float*, const float*, const float* y, int64_t cols) {
+double gemv_error(const bench::Arrays& a) { return product_error(a, a.rows, a.cols, a.cols, 1); }
+
+double transposed_error(const bench::Arrays& a) {
+  return product_error(a, a.cols, 1, a.rows, a.cols);
+}
+
+/// The greatest error over all rows, by the error of one row y of x.
+template <double (*OfRow)(const float* x, const bench::Arrays&, const float* y)>
+double by_row(const bench::Arrays& a) {
+  double worst = 0;
+  for (int64_t r = 0; r < a.rows; ++r)
+    worst = std::max(worst, OfRow(a.in + r * a.cols, a, a.out + r * a.cols));
+  return worst;
+}
+
+double softmax_error(const float* x, const bench::Arrays& a, const float* y) {
   double top = x[0], sum = 0, worst = 0;
-  for (int64_t i = 0; i < cols; ++i) top = std::max(top, static_cast<double>(x[i]));
-  for (int64_t i = 0; i < cols; ++i) sum += std::exp(x[i] - top);
-  for (int64_t i = 0; i < cols; ++i) {
+  for (int64_t i = 0; i < a.cols; ++i) top = std::max(top, static_cast<double>(x[i]));
+  for (int64_t i = 0; i < a.cols; ++i) sum += std::exp(x[i] - top);
+  for (int64_t i = 0; i < a.cols; ++i) {
     const double want = std::exp(x[i] - top) / sum;
     worst = std::max(worst, std::abs(y[i] - want) / (1e-6 * want));
   }
   return worst;
 }
 
-double layer_norm_error(const float* x, const float* scale, const float* shift, const float* y,
-                        int64_t cols) {
+double layer_norm_error(const float* x, const bench::Arrays& a, const float* y) {
   double mean = 0, square = 0, worst = 0;
-  for (int64_t i = 0; i < cols; ++i) mean += x[i] / static_cast<double>(cols);
-  for (int64_t i = 0; i < cols; ++i)
-    square += (x[i] - mean) * (x[i] - mean) / static_cast<double>(cols);
-  for (int64_t i = 0; i < cols; ++i) {
-    const double want = (x[i] - mean) / std::sqrt(square + 1e-5) * scale[i] + shift[i];
+  for (int64_t i = 0; i < a.cols; ++i) mean += x[i] / static_cast<double>(a.cols);
+  for (int64_t i = 0; i < a.cols; ++i)
+    square += (x[i] - mean) * (x[i] - mean) / static_cast<double>(a.cols);
+  for (int64_t i = 0; i < a.cols; ++i) {
+    const double want = (x[i] - mean) / std::sqrt(square + 1e-5) * a.scale[i] + a.shift[i];
     worst = std::max(worst, std::abs(y[i] - want) / 2e-5);
   }
   return worst;
 }
 
-double gelu_error(const float* x, const float*, const float*, const float* y, int64_t cols) {
+double gelu_error(const float* x, const bench::Arrays& a, const float* y) {
   double worst = 0;
-  for (int64_t i = 0; i < cols; ++i) {
+  for (int64_t i = 0; i < a.cols; ++i) {
     const double want = 0.5 * x[i] * (1 + std::erf(x[i] * std::sqrt(0.5)));
     worst = std::max(worst, std::abs(y[i] - want) / (3e-7 * std::abs(x[i]) + 1e-12));
   }
   return worst;
 }
 
-double exp_error(const float* x, const float*, const float*, const float* y, int64_t cols) {
+double exp_error(const float* x, const bench::Arrays& a, const float* y) {
   double worst = 0;
-  for (int64_t i = 0; i < cols; ++i) {
+  for (int64_t i = 0; i < a.cols; ++i) {
     const double want = std::exp(static_cast<double>(x[i]));
     worst = std::max(worst, std::abs(y[i] - want) / (2.4e-7 * want));
   }
@@ -138,14 +158,16 @@ schedule::Schedule flat(int64_t rows, int64_t cols, const ir::TargetSpec& spec) 
 const Kernel kKernels[] = {
     {"gemv", bench::Traffic::Read, Operands::Product, 1, 256, 1024, bench::schedule_gemv,
      gemv_error},
+    {"gemv_transposed", bench::Traffic::Read, Operands::TransposedProduct, 1, 256, 1024,
+     bench::schedule_gemv_transposed, transposed_error},
     {"softmax", bench::Traffic::Softmax, Operands::Map, bench::kSoftmaxFmas, 512, 512,
-     bench::schedule_softmax, softmax_error},
+     bench::schedule_softmax, by_row<softmax_error>},
     {"layer_norm", bench::Traffic::LayerNorm, Operands::Norm, bench::kLayerNormFmas, 768, 768,
-     bench::schedule_layer_norm, layer_norm_error},
+     bench::schedule_layer_norm, by_row<layer_norm_error>},
     {"gelu", bench::Traffic::Copy, Operands::Map, bench::kGeluFmas, 128, 128,
-     flat<bench::schedule_gelu>, gelu_error},
+     flat<bench::schedule_gelu>, by_row<gelu_error>},
     {"exp", bench::Traffic::Copy, Operands::Map, bench::kExpFmas, 128, 128,
-     flat<bench::schedule_exp>, exp_error},
+     flat<bench::schedule_exp>, by_row<exp_error>},
 };
 
 struct Level {
@@ -172,21 +194,21 @@ class Bench {
   }
 
   void run(const Kernel& k, const Level& level, int64_t cols) {
-    const bool product = k.operands == Operands::Product;
-    const bool one_pass = k.traffic == bench::Traffic::Read || k.traffic == bench::Traffic::Copy;
+    const bool transposed = k.operands == Operands::TransposedProduct;
+    const bool product = k.operands == Operands::Product || transposed;
     const int64_t rows =
         level.bytes / 4 / (product ? 1 : 2) / cols / bench::kRowTile * bench::kRowTile;
     const Callable kernel(k.schedule(rows, cols, spec_), spec_);
-    const Floats scale = floats(cols, 5), shift = floats(cols, 6),
+    const Floats scale = floats(transposed ? rows : cols, 5), shift = floats(cols, 6),
                  part = floats(bench::kRowTile * cols, 7);
     std::vector<Floats> in, out;
     std::vector<bench::Arrays> arrays;
     std::vector<std::vector<void*>> buffers;
     for (int64_t i = 0; i < level.sets; ++i) {
       in.push_back(floats(rows * cols, static_cast<uint32_t>(i) + 1));
-      out.push_back(floats(product ? rows : rows * cols, 0));
-      arrays.push_back({in[i].get(), out[i].get(), part.get(), scale.get(), shift.get(),
-                        one_pass ? 1 : rows, one_pass ? rows * cols : cols});
+      out.push_back(floats(transposed ? cols : product ? rows : rows * cols, 0));
+      arrays.push_back(
+          {in[i].get(), out[i].get(), part.get(), scale.get(), shift.get(), rows, cols});
       buffers.push_back({in[i].get()});
       if (k.operands != Operands::Map) buffers[i].push_back(scale.get());
       if (k.operands == Operands::Norm) buffers[i].push_back(shift.get());
@@ -194,10 +216,12 @@ class Bench {
     }
 
     kernel(buffers[0].data());
-    double error = 0;
-    for (int64_t r = 0; r < rows; ++r)
-      error = std::max(error, k.error(in[0].get() + r * cols, scale.get(), shift.get(),
-                                      out[0].get() + (product ? r : r * cols), cols));
+    const bool right = k.error(arrays[0]) <= 1;
+    if (k.traffic == bench::Traffic::Read || k.traffic == bench::Traffic::Copy)
+      for (bench::Arrays& a : arrays) {  // one pass from front to end
+        a.cols *= a.rows;
+        a.rows = 1;
+      }
 
     std::vector<bench::Contender> contenders;
     const auto add = [&](auto call) {
@@ -226,7 +250,7 @@ class Bench {
             .variant = variants[bytes - 2],
             .fmas = 2.0 * k.fmas * static_cast<double>(rows * cols) * contenders[1].seconds /
                     (fma.flops_per_iteration * kFmaIterations),
-            .right = error <= 1});
+            .right = right});
   }
 
   struct Measured {
@@ -242,15 +266,15 @@ class Bench {
 
   void report(const Measured& m) {
     const double elements = static_cast<double>(m.rows * m.cols), own = m.own.seconds;
-    const double share = m.own.clean > 0 ? std::max(m.bytes, m.fmas) / own : 0;
+    const double roof = std::max(m.bytes, m.fmas);
+    const double share = std::isfinite(roof) ? roof / own : 0;
     std::printf(
-        "%-10s %-6s %5ldx%-4ld %6.2f G/s %6.1f %% of %-5s (bytes %5.2f by unroll %d%s, FMAs "
-        "%5.2f)",
+        "%-15s %-6s %5ldx%-4ld %6.2f G/s %6.1f %% of %-5s (bytes %5.2f by unroll %d%s, FMAs "
+        "%5.2f), spread %.2f, clean %d/%d %s\n",
         m.kernel.name.c_str(), m.level.name, m.rows, m.cols, elements / own * 1e-9, 100 * share,
         m.bytes > m.fmas ? "bytes" : "FMAs", elements / m.bytes * 1e-9, m.variant.unroll,
-        m.variant.prefetch ? " prefetch" : "", elements / m.fmas * 1e-9);
-    std::printf(", spread %.2f, clean %d/%d %s\n", m.own.spread, m.own.clean, m.own.slices,
-                m.right ? "right" : "WRONG");
+        m.variant.prefetch ? " prefetch" : "", elements / m.fmas * 1e-9, m.own.spread, m.own.clean,
+        m.own.slices, m.right ? "right" : "WRONG");
     std::fflush(stdout);
     results.push_back({{"kernel", m.kernel.name},
                        {"level", m.level.name},

@@ -82,7 +82,8 @@ std::vector<LayerPlan> plan_depthwise(const ConvLayer& layer, const ir::TargetSp
   for (int64_t rows = 2; rows + layer.kernel * layer.kernel + 1 < spec.vector_registers; ++rows)
     if (layer.out_size() % rows == 0)
       out.push_back({std::to_string(rows) + " rows",
-                     schedule_depthwise(layer, rows, lanes_for(layer, spec)), 1});
+                     schedule_depthwise(layer, rows, lanes_for(layer, spec)),
+                     [](const std::vector<float>& w) { return w; }});
   return out;
 }
 

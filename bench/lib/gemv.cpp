@@ -32,4 +32,27 @@ Schedule schedule_gemv(int64_t m, int64_t k, const ir::TargetSpec& spec) {
   return s;
 }
 
+Schedule schedule_gemv_transposed(int64_t k, int64_t n, const ir::TargetSpec& spec) {
+  const int64_t lanes = spec.lanes(32);
+  constexpr int64_t kVectors = 8;
+  const te::Tensor a = te::placeholder("A", ir::Elem::F32, {k, n});
+  const te::Tensor x = te::placeholder("x", ir::Elem::F32, {k});
+  const te::Axis kk = te::reduce_axis(k, "k");
+  const te::Tensor y =
+      te::compute("y", {n}, [&](te::Var i) { return te::sum(x(kk) * a(kk, i), kk); });
+  Schedule s(lower::to_blocks(te::program("gemv_transposed", {a, x}, {y})));
+  const BlockRef copy = s.cache_write(s.block("y"), "y", ir::ScopeKind::Register);
+  const auto [tile, i] = s.split<2>(s.loops(copy)[0], {kOpen, kVectors * lanes});
+  s.compute_at(s.block("y"), tile);
+  const auto [own_tile, column, row] = s.loops<3>("y");
+  s.reorder({row, column});
+  const BlockRef init = s.decompose_reduction(s.block("y"), row);
+  for (const BlockRef& b : {init, s.block("y"), copy}) {
+    const auto [vector, lane] = s.split<2>(s.loops(b).back(), {kOpen, lanes});
+    s.vectorize(lane);
+    s.unroll(vector);
+  }
+  return s;
+}
+
 }  // namespace bench

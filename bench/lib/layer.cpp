@@ -5,6 +5,7 @@
 
 #include "lower/to_blocks.h"
 #include "te/te.h"
+#include "turn.h"
 
 namespace bench {
 
@@ -44,43 +45,6 @@ int64_t rows_together(const ConvLayer& layer, int64_t lanes) {
   for (int64_t rows = 1; rows < size; ++rows)
     if (size % rows == 0 && rows * size % lanes == 0) return rows;
   return size;
-}
-
-/// Pieces of `extent` elements, each a number of vectors of some lanes: whole ones first, then the
-/// powers of two that are left, so that none needs a mask. 60 with 16 lanes: 48 by 16, 8 by 8, 4 by
-/// 4.
-struct Piece {
-  int64_t begin, lanes;
-};
-std::vector<Piece> pieces_of(int64_t extent, int64_t lanes) {
-  std::vector<Piece> out;
-  for (int64_t at = 0; at < extent; lanes /= 2) {
-    if (extent - at < lanes) continue;
-    out.push_back({at, lanes});
-    at += (extent - at) / lanes * lanes;
-  }
-  return out;
-}
-
-/// The copy from lanes of channels to rows of pixels: pixels as lanes, one vector of channels
-/// unrolled, so that the loads of a block are a transposition.
-void schedule_turn(Schedule& s, const BlockRef& out, int64_t pixels, int64_t lanes) {
-  const std::vector<LoopRef> l = s.loops(out);  // …, ob, o, p
-  const size_t n = l.size();
-  s.reorder({l[n - 1], l[n - 3], l[n - 2]});
-  const std::vector<Piece> pieces = pieces_of(pixels, lanes);
-  std::vector<schedule::Number> points;
-  for (size_t i = 1; i < pieces.size(); ++i) points.push_back(pieces[i].begin);
-  if (!points.empty()) s.partition(l[n - 1], points);
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    const std::vector<LoopRef> own =
-        s.loops(i == 0 ? out.name : out.name + "_part" + std::to_string(i));  // …, p, ob, o
-    const LoopRef &ob = own[own.size() - 2], &o = own.back();
-    const auto [p0, p1] = s.split<2>(own[own.size() - 3], {kOpen, pieces[i].lanes});
-    s.reorder({p0, ob, o, p1});
-    s.unroll(o);
-    s.vectorize(p1);
-  }
 }
 
 Schedule channels_as_lanes(const ConvLayer& layer, const ConvTile& tile,
@@ -150,21 +114,38 @@ Schedule pixels_as_lanes(const ConvLayer& layer, int64_t block, int64_t vectors,
   return s;
 }
 
+/// [oc / block, s, ic, r, block]
+std::vector<float> packed(const ConvLayer& l, int64_t block, const std::vector<float>& w) {
+  std::vector<float> out(w.size());
+  const int64_t k = l.kernel;
+  size_t from = 0;
+  for (int64_t o = 0; o < l.out_channels; ++o)
+    for (int64_t c = 0; c < l.in_channels; ++c)
+      for (int64_t r = 0; r < k; ++r)
+        for (int64_t s = 0; s < k; ++s)
+          out[static_cast<size_t>((((o / block * k + s) * l.in_channels + c) * k + r) * block +
+                                  o % block)] = w[from++];
+  return out;
+}
+
 }  // namespace
 
 std::vector<LayerPlan> plan_layer(const ConvLayer& layer, const ir::TargetSpec& spec) {
   const int64_t lanes = spec.lanes(32), pixels = layer.out_size() * layer.out_size();
+  const auto pack = [layer](int64_t block) {
+    return [layer, block](const std::vector<float>& w) { return packed(layer, block, w); };
+  };
   std::vector<LayerPlan> out;
   for (const ConvTile& t : conv_tiles(layer, spec))
     out.push_back({"channels " + std::to_string(t.width) + "x" + std::to_string(t.blocks),
-                   channels_as_lanes(layer, t, spec), lanes});
+                   channels_as_lanes(layer, t, spec), pack(lanes)});
   if (layer.kernel > 1 || layer.stride > 1) return out;
   for (const int64_t vectors : {4, 2, 1}) {
     if (pixels % (vectors * lanes) != 0) continue;
     int64_t block = (spec.vector_registers - 1) / vectors - 1;
     while (layer.out_channels % block != 0) --block;
     out.push_back({"pixels " + std::to_string(block) + "x" + std::to_string(vectors),
-                   pixels_as_lanes(layer, block, vectors, spec), block});
+                   pixels_as_lanes(layer, block, vectors, spec), pack(block)});
   }
   return out;
 }

@@ -4,17 +4,19 @@
 // of the same program.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "conv.h"
 
 namespace bench {
 
-/// A schedule worth trying. The weights are packed as [oc / block, s, ic, r, block].
+/// A schedule worth trying.
 struct LayerPlan {
   std::string name;
   tilewright::schedule::Schedule schedule;
-  int64_t block;
+  std::function<std::vector<float>(const std::vector<float>&)> pack;  // from [oc, ic, r, s]
+  double error = 0;  // on integers, relative to the sum of the terms' absolute values; 0: exact
 };
 
 /// in [ic, h, w], out [oc, oh, ow].
@@ -30,5 +32,10 @@ const std::vector<ConvLayer>& mobilenet_layers();
 /// in [c, h, w], out [c, oh, ow]: one filter for each channel, weights [c, r, s], pixels as lanes.
 std::vector<LayerPlan> plan_depthwise(const ConvLayer& layer,
                                       const tilewright::ir::TargetSpec& spec);
+
+/// The same by Winograd's F(4x4, 3x3); none where that does not fit. Equal over the reals, but it
+/// rounds otherwise.
+std::vector<LayerPlan> plan_winograd(const ConvLayer& layer,
+                                     const tilewright::ir::TargetSpec& spec);
 
 }  // namespace bench

@@ -53,9 +53,9 @@ void measure_rounds(std::vector<Contender>& contenders, const std::function<void
     }
   }
   for (size_t i = 0; i < contenders.size(); ++i) {
+    if (times[i].empty()) continue;
     contenders[i].seconds = quantile(times[i], 0.2);
-    contenders[i].spread =
-        contenders[i].clean > 0 ? quantile(times[i], 0.8) / contenders[i].seconds : 0;
+    contenders[i].spread = quantile(times[i], 0.8) / contenders[i].seconds;
   }
 }
 

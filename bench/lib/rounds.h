@@ -3,16 +3,18 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <vector>
 
 namespace bench {
 
 struct Contender {
   std::function<void()> call;
-  double seconds = 0;  // of one call: 20 % quantile over the clean slices
-  double spread = 0;   // 80 % quantile over the 20 % one
-  int clean = 0;       // slices kept
-  int slices = 0;      // slices taken
+  /// Of one call: 20 % quantile over the clean slices; infinite without any.
+  double seconds = std::numeric_limits<double>::infinity();
+  double spread = 0;  // 80 % quantile over the 20 % one
+  int clean = 0;      // slices kept
+  int slices = 0;     // slices taken
 };
 
 /// Every round times each contender once, for some 50 µs of calls between two runs of the canary;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softmax.h"
 
+#include <limits>
+
 #include "lower/to_blocks.h"
 #include "roofs.h"
 #include "row_reduction.h"
@@ -16,13 +18,22 @@ using schedule::Schedule;
 
 namespace {
 
-/// The sum is one of partial sums over `chains` columns, which can be had while e is made.
-te::Program softmax(int64_t rows, int64_t cols, int64_t chains) {
+/// The maximum and the sum are taken over partial results for each lane of a vector or two.
+te::Program softmax(int64_t rows, int64_t cols, int64_t lanes, int64_t chains) {
   const te::Tensor x = te::placeholder("x", ir::Elem::F32, {rows, cols});
-  const te::Axis k = te::reduce_axis(cols, "k"), j = te::reduce_axis(cols / chains, "j"),
-                 c = te::reduce_axis(chains, "c");
+  const te::Axis k = te::reduce_axis(cols / lanes, "k"), l = te::reduce_axis(lanes, "l"),
+                 j = te::reduce_axis(cols / chains, "j"), c = te::reduce_axis(chains, "c");
+  // NaN need not win here: it reaches every result of its row through the sum.
+  const ir::Reducer greater = te::reducer("greater", {ir::Elem::F32},
+                                          [](const te::Tuple& a, const te::Tuple& b) {
+                                            return te::Tuple{te::select(a[0] < b[0], b[0], a[0])};
+                                          },
+                                          {te::Expr(-std::numeric_limits<float>::infinity())});
+  const te::Tensor top = te::compute("top", {rows, lanes}, [&](te::Var y, te::Var i) {
+    return te::reduce(greater, {x(y, k * lanes + i)}, k)[0];
+  });
   const te::Tensor m =
-      te::compute("m", {rows}, [&](te::Var y) { return te::max_over(x(y, k), k); });
+      te::compute("m", {rows}, [&](te::Var y) { return te::max_over(top(y, l), l); });
   const te::Tensor e =
       te::compute("e", {rows, cols}, [&](te::Var y, te::Var i) { return te::exp(x(y, i) - m(y)); });
   const te::Tensor part = te::compute("part", {rows, chains}, [&](te::Var y, te::Var i) {
@@ -35,15 +46,34 @@ te::Program softmax(int64_t rows, int64_t cols, int64_t chains) {
   return te::program("softmax", {x}, {out});
 }
 
+/// The loops `row, i` at the end: all rows at once, i as lanes.
+void as_vectors(Schedule& s, const BlockRef& block) {
+  const std::vector<LoopRef> loops = s.loops(block);
+  s.vectorize(loops.back());
+  s.unroll(loops[loops.size() - 2]);
+}
+
+/// Partial results, kept in registers from before the loop `over` on, and the reduction of them.
+void in_registers(Schedule& s, const char* partial, const LoopRef& over, const char* result) {
+  const BlockRef start = s.decompose_reduction(s.block(partial), over);
+  s.decompose_reduction(s.block(result), s.loops(result).back());
+  for (const BlockRef& b : {start, s.block(partial), s.block(result)}) as_vectors(s, b);
+  for (const char* stage : {partial, result})
+    s.set_scope(s.block(stage), stage, ir::ScopeKind::Register);
+}
+
 }  // namespace
 
 Schedule schedule_softmax(int64_t rows, int64_t cols, const ir::TargetSpec& spec) {
-  const int64_t chains = 2 * spec.lanes(32);
-  Schedule s(lower::to_blocks(softmax(rows, cols, chains)));
+  const int64_t lanes = spec.lanes(32), chains = 2 * lanes;
+  Schedule s(lower::to_blocks(softmax(rows, cols, lanes, chains)));
   // All stages of some rows together, from the last one up.
   const auto [tile, row] = s.split<2>(s.loops("out")[0], {kOpen, kRowTile});
-  for (const char* stage : {"r", "s", "part", "e", "m"}) s.compute_at(s.block(stage), tile);
-  reduce_in_chains(s, "m", "m", 1, spec);
+  for (const char* stage : {"r", "s", "part", "e", "m", "top"}) s.compute_at(s.block(stage), tile);
+
+  const auto [top_tile, top_row, top_lane, top_col] = s.loops<4>("top");
+  s.reorder({top_col, top_row, top_lane});
+  in_registers(s, "top", top_col, "m");
 
   // The partial sums in the loop that makes e.
   const auto [e_tile, e_row, e_col] = s.loops<3>("e");
@@ -51,18 +81,10 @@ Schedule schedule_softmax(int64_t rows, int64_t cols, const ir::TargetSpec& spec
   s.reorder({e_out, e_row});
   const auto [part_tile, part_row, part_lane, part_col] = s.loops<4>("part");
   s.reorder({part_col, part_row, part_lane});
-  const LoopRef joined = s.merge(e_out, part_col);
-  const BlockRef start = s.decompose_reduction(s.block("part"), joined);
-  const auto [s_tile, s_row, s_lane] = s.loops<3>("s");
-  s.decompose_reduction(s.block("s"), s_lane);
-  for (const BlockRef& b : {start, s.block("e"), s.block("part"), s.block("s")}) {
-    const std::vector<LoopRef> loops = s.loops(b);
-    s.vectorize(loops.back());
-    s.unroll(loops[loops.size() - 2]);
-  }
+  in_registers(s, "part", s.merge(e_out, part_col), "s");
+  as_vectors(s, s.block("e"));
   s.unroll(s.loops("r").back());
-  for (const char* stage : {"m", "part", "s", "r"})
-    s.set_scope(s.block(stage), stage, ir::ScopeKind::Register);
+  s.set_scope(s.block("r"), "r", ir::ScopeKind::Register);
   map_in_vectors(s, "out", 2, spec);
   return s;
 }

@@ -9,7 +9,7 @@
 namespace bench {
 
 /// Softmax over the rows of x[rows, cols], some rows at a time, in three passes over them: the
-/// maximum; e^(x - maximum) and its sum; the quotient.
+/// maximum; e^(x - maximum) and its sum; the quotient. `cols` is a multiple of two vectors.
 tilewright::schedule::Schedule schedule_softmax(int64_t rows, int64_t cols,
                                                 const tilewright::ir::TargetSpec& spec);
 

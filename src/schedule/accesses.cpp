@@ -159,9 +159,9 @@ bool tells_apart(const ir::Block& block, const ir::For& loop,
 }
 
 /// Can `a` and `b` never meet when `mine` and `theirs` (one loop's variable, for each) differ?
-bool never_meet(const Access& a, const Access& b, const ir::VarMap& other,
+bool never_meet(const Access& a, const Access& b, bool one_block, const ir::VarMap& other,
                 const arith::Context& context) {
-  if (a.block && a.block == b.block && !a.block->opaque) {
+  if (one_block) {
     const std::vector<Expr> mine = spatial_bindings(*a.block);
     if (differ(mine, substituted(mine, other), context)) return true;
   }
@@ -208,7 +208,7 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
   for (const Access& a : all) bind_loops(a);
 
   std::map<const ir::Block*, bool> apart;
-  const auto same_block_apart = [&](const Access& a) {
+  const auto told_apart = [&](const Access& a) {
     const auto [entry, fresh] = apart.try_emplace(a.block, false);
     if (fresh) entry->second = tells_apart(*a.block, loop, a.loops, base);
     return entry->second;
@@ -223,14 +223,15 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
       const Access& b = all[j];
       if (a.region.buffer != b.region.buffer || !(a.write || b.write)) continue;
       if (a.is_private || b.is_private) continue;
-      if (a.block && a.block == b.block && !a.block->opaque && same_block_apart(a)) continue;
+      const bool one_block = a.block && a.block == b.block && !a.block->opaque;
+      if (one_block && told_apart(a)) continue;
       bool proved = true;
       for (const Expr& order : {mine < theirs, theirs < mine}) {
         arith::Context context = base;
         context.assume(order);
         if (a.condition) context.assume(a.condition);
         if (b.condition) context.assume(ir::substitute(b.condition, other));
-        proved = proved && never_meet(a, b, other, context);
+        proved = proved && never_meet(a, b, one_block, other, context);
       }
       if (!proved) out.push_back({a, b});
     }

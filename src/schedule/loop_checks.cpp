@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "schedule/nests.h"
 #include "support/str.h"
 
 namespace tilewright::schedule {
@@ -162,6 +163,9 @@ void require_axis_order(const Program& program, const ir::For& loop, ir::ThreadA
 void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::ThreadAxis axis,
               std::string_view step) {
   require_serial(loop, step);
+  const bool concurrent = kind == ir::ForKind::Parallel || kind == ir::ForKind::Bound ||
+                          kind == ir::ForKind::VThread;
+  if (concurrent) require_outside_of_blocks(program, loop, step);
   require_place(program, loop, kind, axis, step);
   program.replace(loop, ir::with(loop, [&](ir::For& f) {
                     f.loop = kind;

@@ -262,7 +262,7 @@ class Matcher {
             std::equal(w.index.begin(), w.index.end(), other.index.begin(), other.index.end(),
                        [](const Expr& a, const Expr& b) { return ir::equal(a, b); });
         if (&other == &w || other.buffer != w.buffer) continue;
-        if (other.operand != w.operand || !same_index)
+        if (other.operand != w.operand || !same_index || meaning_.leaf.as<ir::Update>())
           return fail(kOperand, str("the nest reads `", text(other.buffer, other.at),
                                     "` of what it writes: the order of its points matters"));
       }

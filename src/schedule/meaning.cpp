@@ -40,6 +40,8 @@ class Reader {
   }
 
   std::optional<NestMeaning> in_loop(const ir::For& loop) {
+    if (loop.loop == ir::ForKind::Bound || loop.loop == ir::ForKind::VThread)
+      return no(str("`", loop.var.name(), "` runs on hardware threads"));
     const Expr min = ir::substitute(loop.min, values_);
     const auto extent = ir::const_int(context_.simplify(ir::substitute(loop.extent, values_)));
     if (!extent || *extent < 1)

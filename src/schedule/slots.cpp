@@ -44,9 +44,7 @@ void require_divisible(const Program& program, const ir::For& loop, std::string_
                  .help = help});
   };
   require_serial(loop, step);
-  for (const Stmt& s : program.path_to(loop))
-    if (const auto* block = s.as<ir::Block>())
-      refuse(str("it is a part of block `", block->name, "`"), "name a loop around blocks");
+  require_outside_of_blocks(program, loop, step);
   require_no_sync(loop, step);
   ir::walk(loop.body, [&](const ir::Alloc& a) {
     for (const Expr& extent : a.buffer->shape)

@@ -205,8 +205,8 @@ loops inside(A: in f32[8], C: out f32[8]) {
       block C(v: spatial 8 = i) reads B[0] writes C[v] { C[v] = B[0] } }
   }
 })"));
-  EXPECT_EQ(refusal(inside, inside.loops("C")[0], 2, Overlap::Sync, "part of block `O`"),
-            "schedule.overlap.body");
+  EXPECT_EQ(refusal(inside, inside.loops("C")[0], 2, Overlap::Sync, "inside block `O`"),
+            "schedule.block.nested");
   const LoopRef copy = s.loops("B")[1];
   s.parallel(copy);
   EXPECT_EQ(refusal(s, i, 2, Overlap::Async, "is parallel"), "schedule.pipeline.async");

@@ -145,6 +145,38 @@ inline ir::Layout random_layout(Random& random, const std::vector<ir::Expr>& sha
   return ir::Layout(std::shared_ptr<const ir::LayoutNode>(std::move(out)));
 }
 
+/// Small instructions that parts of random programs may be: products, dots, copies. Half of them
+/// stay calls when they are lowered, as if the target had them.
+inline const std::vector<ir::Instruction>& random_instructions() {
+  static const std::vector<ir::Instruction> all = [] {
+    std::string text;
+    const auto str_of = [](int64_t n) { return std::to_string(n); };
+    for (int64_t i = 1; i <= 3; ++i)
+      for (int64_t j = 1; j <= 3; ++j) {
+        const std::string size = str_of(i) + "_" + str_of(j), rows = str_of(i), columns = str_of(j);
+        const std::string emit = (i + j) % 2 == 0 ? " emit \"kept\"" : "";
+        const std::string both = "for i in 0.." + rows + " { for j in 0.." + columns + " { ";
+        const std::string c = "(c: inout f32[" + rows + ", " + columns + "], a: in f32[";
+        text += "instr outer_" + size + c + rows + "], b: in f32[" + columns + "])" + emit +
+                " { compute { " + both + "c[i, j] = a[i] * b[j] } } } reset { " + both +
+                "c[i, j] = 0.0 } } } update { " + both + "c[i, j] sum= b[j] * a[i] } } } }\n";
+        text += "instr gemm_" + size + c + rows + ", 2], b: in f32[2, " + columns + "])" + emit +
+                " { compute { " + both + "c[i, j] = 0.0 } } " + both +
+                "for k in 0..2 { c[i, j] sum= a[i, k] * b[k, j] } } } } reset { " + both +
+                "c[i, j] = 0.0 } } } update { for k in 0..2 { " + both +
+                "c[i, j] sum= a[i, k] * b[k, j] } } } } }\n";
+        text += "instr relu_" + size + "(c: out f32[" + rows + ", " + columns + "], a: in f32[" +
+                rows + ", " + columns + "])" + emit + " { compute { " + both +
+                "c[i, j] = max(a[i, j], 0.0) } } } }\n";
+        text += "instr copy_" + size + "(c: out f32[" + rows + ", " + columns + "], a: in f32[" +
+                rows + ", " + columns + "])" + emit + " { compute { " + both +
+                "c[i, j] = a[i, j] } } } }\n";
+      }
+    return ir::parse(text).instructions;
+  }();
+  return all;
+}
+
 /// Tries `count` random steps; gives how many were accepted.
 inline int random_steps(Schedule& s, Random& random, int count) {
   int accepted = 0;

@@ -319,6 +319,21 @@ instr copy(to: out f32[4], from: in f32[4]) { compute { for i in 0..4 { to[i] = 
   EXPECT_NE(d.notes.at(0).find("order of its points"), std::string::npos) << d.notes.at(0);
 }
 
+TEST(Tensorize, RefusesTermsThatReadTheirOwnResult) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops f(A: in f32[4], C: inout f32[1]) {
+  for k in 0..4 { block C(v: ordered 4 = k) reads A[v], C[0] writes C[0] { C[0] sum= C[0] * A[v] } }
+})");
+  Schedule s(f, instructions(R"(
+instr growth(c: inout f32[1], a: in f32[4]) {
+  compute { c[0] = a[0] }
+  update { for k in 0..4 { c[0] sum= c[0] * a[k] } }
+})"));
+  const auto [k] = s.loops<1>("C");
+  const Diagnostic d = diagnostic_of([&] { s.tensorize(k, "growth"); });
+  EXPECT_NE(d.notes.at(0).find("order of its points"), std::string::npos) << d.notes.at(0);
+}
+
 TEST(Tensorize, ALayoutOfTheOperandsOwn) {
   // The operand wants four columns of pairs; the program keeps B just so.
   const auto list = instructions(R"(

@@ -5,6 +5,7 @@
 #include "ir/build.h"
 #include "ir/print.h"
 #include "schedule/accesses.h"
+#include "schedule/nests.h"
 #include "schedule/slots.h"
 #include "schedule/steps.h"
 #include "support/str.h"

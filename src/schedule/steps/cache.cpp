@@ -84,6 +84,7 @@ ir::Buffer cache_of(const ir::Buffer& buffer, const ir::Scope& scope) {
 Results CacheRead::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::Buffer from = find_buffer(b.reads, buffer, name, b);
+  require_outside_of_blocks(program, b, name);
   const Stmt nest = nest_of(program, b);
   refuse_calls(nest, from, name, b);
   for (const Access& a : accesses_of(nest))
@@ -110,6 +111,7 @@ Results CacheRead::apply(Program& program) const {
 Results CacheWrite::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::Buffer to = find_buffer(b.writes, buffer, name, b);
+  require_outside_of_blocks(program, b, name);
   const Stmt nest = nest_of(program, b);
   refuse_calls(nest, to, name, b);
   for (const ir::Region& r : b.reads)

@@ -141,6 +141,7 @@ void check_place(const Program& program, const ir::Block& p, const Stmt& top) {
 
 Results ComputeRoot::apply(Program& program) const {
   const ir::Block& p = program.block(block);
+  require_outside_of_blocks(program, p, name);
   require_plain_result(p, "compute at the root");
   const Stmt nest = nest_of(program, p);
   const Path path = program.path_to(nest);

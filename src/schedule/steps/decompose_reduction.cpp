@@ -22,10 +22,6 @@ std::string split_init_off(Program& program, const ir::Block& b, const ir::For& 
   if (!b.init)
     refuse("schedule.decompose.init", "the block has no init",
            "name a reduction that was not decomposed before");
-  for (const ir::BlockIter& it : b.iters)
-    if (it.kind == ir::IterKind::Ordered)
-      refuse("schedule.decompose.ordered", str("its iterator `", it.var.name(), "` is ordered"),
-             "decompose before rolling_buffer, and no scan");
   const Path path = program.path_to(b);
   const auto place = std::find(path.begin(), path.end(), ir::Stmt::of(at));
   if (place == path.end())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/build.h"
 #include "schedule/loop_checks.h"
+#include "schedule/nests.h"
 #include "schedule/slots.h"
 #include "schedule/steps.h"
 #include "support/str.h"
@@ -9,6 +10,7 @@ namespace tilewright::schedule {
 
 Results DoubleBuffer::apply(Program& program) const {
   const ir::For& k = program.loop(loop);
+  require_outside_of_blocks(program, k, name);
   require_serial(k, name);
   OpenBody body = open_body(k.body);
   ir::Buffer found;

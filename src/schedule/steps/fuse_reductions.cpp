@@ -293,7 +293,10 @@ Stmt body_in_turn(const Reduction& r, const ir::For& loop, const Expr& value) {
 
 Results FuseReductions::apply(Program& program) const {
   std::vector<Reduction> all;
-  for (const BlockRef& b : blocks) all.push_back(reduction_of(program, program.block(b)));
+  for (const BlockRef& b : blocks) {
+    require_outside_of_blocks(program, program.block(b), name);
+    all.push_back(reduction_of(program, program.block(b)));
+  }
   if (all.size() < 2 || &all[0].loop != &program.loop(loop))
     throw Error({.code = "schedule.fuse_reductions.blocks",
                  .message = str("cannot fuse ", all.size(), " reductions along `",

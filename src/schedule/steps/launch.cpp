@@ -13,6 +13,7 @@ using ir::Expr;
 
 Results Persistent::apply(Program& program) const {
   const ir::For& i = program.loop(loop);
+  require_outside_of_blocks(program, i, name);
   const int64_t number = program.value(count);
   if (number < 1 || number > (int64_t{1} << 20))
     throw Error({.code = "schedule.persistent.count",
@@ -39,6 +40,7 @@ Results Persistent::apply(Program& program) const {
 
 Results Cluster::apply(Program& program) const {
   const ir::For& i = program.loop(loop);
+  require_outside_of_blocks(program, i, name);
   const auto refuse = [&](const char* code, const std::string& note, const std::string& help) {
     throw Error({.code = code,
                  .message = str("cannot make `", i.var.name(), "` the ranks of a cluster"),

@@ -236,6 +236,7 @@ void check_whole(const Program& program, const ir::Block& b, const Stmt& nest,
 
 Results Pad::apply(Program& program) const {
   const ir::Block& b = program.block(block);
+  require_outside_of_blocks(program, b, name);
   const Refuse refuse{b};
   const ResultIndex result = require_plain_result(b, name);
   const Domain domain = padded_domain(program, b, multiples, refuse);

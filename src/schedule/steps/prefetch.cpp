@@ -40,6 +40,7 @@ std::vector<Expr> first_element(const Access& access) {
 Results Prefetch::apply(Program& program) const {
   const ir::For& place = program.loop(at);
   const ir::For& ahead = program.loop(along);
+  require_outside_of_blocks(program, place, name);
   const Refuse refuse{buffer, place};
   const int64_t far = program.value(distance), cache = program.value(level);
   if (far < 1 || far > (int64_t{1} << 20))

@@ -79,6 +79,7 @@ std::vector<Expr> index_of(const Program& program, const ir::Block& b, const ir:
 
 Results Reindex::apply(Program& program) const {
   const ir::Block& b = program.block(block);
+  require_outside_of_blocks(program, b, name);
   const Refuse refuse{b, buffer};
   const ir::Buffer old = buffer_of(b, buffer);
   if (!old)

@@ -65,6 +65,7 @@ std::vector<T> appended(std::vector<T> all, T last) {
 Results RFactor::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::For& k = program.loop(loop);
+  require_outside_of_blocks(program, b, name);
   check_loop(program, b, k);
   const auto& update = *b.body.as<ir::Update>();
   const Stmt nest = nest_of(program, b);

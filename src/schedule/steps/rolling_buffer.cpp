@@ -130,6 +130,7 @@ Results RollingBuffer::apply(Program& program) const {
   const ir::Block& p = program.block(block);
   const ir::For& at = program.loop(loop);
   const Refuse refuse{p, at};
+  require_outside_of_blocks(program, p, name);
   const ResultIndex result = require_plain_result(p, name);
   const Stmt nest = nest_of(program, p);
   const Path path = program.path_to(nest);

@@ -5,6 +5,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "schedule/buffer_change.h"
+#include "schedule/nests.h"
 #include "schedule/steps.h"
 #include "support/str.h"
 
@@ -37,6 +38,7 @@ bool has_threads(const ir::Stmt& body) {
 
 Results SetLayout::apply(Program& program) const {
   const ir::Block& b = program.block(block);
+  require_outside_of_blocks(program, b, name);
   const ir::Buffer old = buffer_of(b, buffer);
   const auto refuse = [&](const char* code, const std::string& note, const std::string& help) {
     throw Error({.code = code,

@@ -82,6 +82,7 @@ Stmt relieved(const Stmt& s, const arith::Context& context) {
 
 Results Specialize::apply(Program& program) const {
   const Stmt named = program.loop_or_block(target);
+  require_outside_of_blocks(program, *named, name);
   const auto* block = named.as<ir::Block>();
   const Stmt at = block ? nest_of(program, *block) : named;
   const Path path = program.path_to(at);

@@ -96,6 +96,7 @@ void raise(Program& program, const ir::Alloc& alloc, const ir::For& loop, const 
 
 Results StoreAt::apply(Program& program) const {
   const ir::Block& b = program.block(block);
+  require_outside_of_blocks(program, b, name);
   const ir::Var var = program.loop(loop).var;
   std::vector<ir::Buffer> buffers;
   for (const ir::Region& w : b.writes)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/loop_checks.h"
+#include "schedule/nests.h"
 #include "schedule/steps.h"
 #include "support/str.h"
 
@@ -10,6 +11,7 @@ namespace tilewright::schedule {
 Results SwizzleOrder::apply(Program& program) const {
   const ir::For& rows = program.loop(y);
   const ir::For& columns = program.loop(x);
+  require_outside_of_blocks(program, rows, name);
   const auto refuse = [&](const std::string& note, const std::string& help) {
     throw Error({.code = "schedule.swizzle_order.loops",
                  .message = str("cannot swizzle the order of `", rows.var.name(), "` and `",

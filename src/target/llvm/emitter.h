@@ -93,6 +93,8 @@ class Emitter {
   ll::Value* load_slice(const Place& place, const Access& a);
   void store_slice(const Place& place, const Access& a, ll::Value* value);
   ll::Value* load_lanes(const Place& place, const Access& a);
+  ll::Value* load_spread(const Access& a, const LaneIndex& lanes, ll::Value* mask,
+                         FunctionRef<ll::Value*(const ir::Expr&, ll::Value*)> contiguous);
   ll::Value* load_column(const Place& place, const Access& a, const LaneIndex& lanes);
   void store_lanes(const Place& place, const Access& a, ll::Value* value);
   ll::Value* load_element(const Place& place, ir::Elem elem, ll::Value* index);

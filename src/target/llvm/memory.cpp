@@ -221,6 +221,50 @@ ll::Value* Emitter::load_column(const Place& place, const Access& a, const LaneI
   return rows[0];
 }
 
+/// Lanes that are a few elements apart: all elements from the first to the last, as vectors, and
+/// the wanted ones put together two vectors at a time.
+///   stride 2   a0 a1 a2 a3, a3 a4 a5 a6  ->  a0 a2 a4 a6
+/// The last vector is read early: what follows the last lane may not exist.
+ll::Value* Emitter::load_spread(
+    const Access& a, const LaneIndex& lanes, ll::Value* mask,
+    FunctionRef<ll::Value*(const Expr& first, ll::Value* mask)> contiguous) {
+  const int stride = static_cast<int>(lanes.stride);
+  struct Part {
+    ll::Value* value;
+    std::vector<int> at;  // where its lanes stand
+  };
+  std::vector<Part> parts;
+  for (int q = 0; q < stride; ++q) {
+    const int first = std::min(q * a.lanes, (stride - 1) * (a.lanes - 1));
+    Part part{};
+    std::vector<int> source(static_cast<size_t>(a.lanes), a.lanes);  // lanes of the mask; none
+    for (int i = 0; i < a.lanes; ++i) {
+      if (stride * i / a.lanes != q) continue;
+      part.at.push_back(stride * i - first);
+      source[static_cast<size_t>(stride * i - first)] = i;
+    }
+    ll::Value* own =
+        mask ? b_.CreateShuffleVector(mask, ll::Constant::getNullValue(mask->getType()), source)
+             : nullptr;
+    part.value = contiguous(lanes.base + first, own);
+    parts.push_back(std::move(part));
+  }
+  while (parts.size() > 1) {
+    std::vector<Part> halves;
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      std::vector<int> order = parts[i].at;
+      for (const int lane : parts[i + 1].at) order.push_back(lane + a.lanes);
+      Part both{};
+      for (size_t k = 0; k < order.size(); ++k) both.at.push_back(static_cast<int>(k));
+      order.resize(static_cast<size_t>(a.lanes), ll::PoisonMaskElem);
+      both.value = b_.CreateShuffleVector(parts[i].value, parts[i + 1].value, order);
+      halves.push_back(std::move(both));
+    }
+    parts = std::move(halves);
+  }
+  return parts[0].value;
+}
+
 ll::Value* Emitter::load_lanes(const Place& place, const Access& a) {
   const Elem elem = a.buffer->elem;
   const auto single = [&](int, ll::Value* index) { return load_element(place, elem, index); };
@@ -243,23 +287,8 @@ ll::Value* Emitter::load_lanes(const Place& place, const Access& a) {
                                              mask ? b_.CreateShuffleVector(mask, order) : nullptr),
                                   order);
   }
-  if (lanes && lanes->stride == 2) {
-    // The second half is read one element early: what follows the last lane may not exist.
-    std::vector<int> order, low_mask, high_mask;
-    for (int i = 0; i < a.lanes; ++i) {
-      order.push_back(2 * i < a.lanes ? 2 * i : 2 * i + 1);
-      low_mask.push_back(i % 2 == 0 ? i / 2 : a.lanes);
-      high_mask.push_back((i + a.lanes) % 2 == 1 ? (i + a.lanes - 1) / 2 : a.lanes);
-    }
-    const auto half = [&](const Expr& first, const std::vector<int>& lanes_of_mask) {
-      return contiguous(
-          first, mask ? b_.CreateShuffleVector(mask, ll::Constant::getNullValue(mask->getType()),
-                                               lanes_of_mask)
-                      : nullptr);
-    };
-    ll::Value* low = half(lanes->base, low_mask);
-    return b_.CreateShuffleVector(low, half(lanes->base + (a.lanes - 1), high_mask), order);
-  }
+  if (lanes && (lanes->stride == 2 || lanes->stride == 4) && a.lanes >= lanes->stride)
+    return load_spread(a, *lanes, mask, contiguous);
   if (lanes && !mask) {
     if (lanes->stride == 0) return b_.splat(load_element(place, elem, expr(lanes->base)), a.lanes);
     if (ll::Value* column = load_column(place, a, *lanes)) return column;
