@@ -5,7 +5,7 @@ FUZZ_ARGS ?=
 FUZZ_SECONDS ?= 60
 FORMATTED = git ls-files -co --exclude-standard '*.h' '*.hpp' '*.cpp' '*.c' | xargs -r ls -d 2>/dev/null
 
-.PHONY: help demo build test format check-format check-source sanitize ctest fuzz bench-kernels
+.PHONY: help demo build test format check-format check-source sanitize ctest fuzz drill bench-kernels
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
@@ -40,6 +40,7 @@ check-source: build/.setup
 	@python3 tools/check_sizes.py
 	@python3 tools/check_error_codes.py
 	@python3 tools/steps_doc.py
+	@python3 tools/planted_bugs.py --check
 
 fuzz: build      ## long random testing; FUZZ_ARGS and FUZZ_SECONDS reach the programs
 	@for p in build/release/fuzz/*; do [ -x $$p ] || continue; echo $$p $(FUZZ_ARGS); $$p $(FUZZ_ARGS) || exit 1; done
@@ -48,6 +49,9 @@ fuzz: build      ## long random testing; FUZZ_ARGS and FUZZ_SECONDS reach the pr
 	@for p in build/fuzz/fuzz-guided/*; do [ -x $$p ] || continue; \
 	   corpus=build/fuzz/corpus/$$(basename $$p); mkdir -p $$corpus; \
 	   echo $$p; $$p -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$corpus/ $$corpus || exit 1; done
+
+drill: build/.setup   ## plant known bugs one by one; do the tests of their layer catch them?
+	@tools/planted_bugs.py
 
 bench-kernels: build build/.setup-bench   ## kernels against the peers; results go to a file
 	@cmake --build --preset release -j $(JOBS) --target bench_programs

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel benchmark: shares of peak by build/release/bench/kernels, then GEMMs and whole convolution layers
-against their peers.
+"""The kernel benchmark: shares of peak and of roofs by build/release/bench/{kernels,roofs}, then GEMMs and whole
+convolution layers against their peers.
 
-  kernels.py [--rounds N] [--only shares|gemm|layers] [--out FILE]
+  kernels.py [--rounds N] [--only shares|roofs|gemm|layers] [--out FILE]
 
 Every contender runs in a process of its own on one thread; rounds are interleaved and start with another
 contender each time. A time is the 20 % quantile over all calls. Results are data: bench/results/<cpu>.json;
@@ -30,7 +30,7 @@ def cpu_name():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--only", choices=["shares", "gemm", "layers"])
+    parser.add_argument("--only", choices=["shares", "roofs", "gemm", "layers"])
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     out = options.out or contest.ROOT / "bench/results" / f"{cpu_name()}.json"
@@ -44,14 +44,15 @@ def main():
         results.update(run())
         out.write_text(json.dumps(results, indent=1) + "\n")
 
-    def shares():
-        subprocess.run([contest.PROGRAMS / "kernels", "--json", out.with_suffix(".part")], check=True)
+    def measured(program):
         part_file = out.with_suffix(".part")
+        subprocess.run([contest.PROGRAMS / program, "--json", part_file], check=True)
         data = json.loads(part_file.read_text())
         part_file.unlink()
         return data
 
-    part("shares", "Share of the machine's limit, one thread, quiet slices", shares)
+    part("shares", "Share of the machine's limit, one thread, quiet slices", lambda: measured("kernels"))
+    part("roofs", "Kernels that stream, share of their roof", lambda: {"roofs": measured("roofs")})
     part("gemm", "GEMM, GFLOP/s, one thread",
          lambda: {"peers": gemms.compare(results["kernels"], results["lanes"], options.rounds),
                   "two_threads": gemms.scaling(results["kernels"], results["lanes"], options.rounds)})

@@ -27,7 +27,7 @@ def argument(kind, name):
     """How a field is written in a trace."""
     if kind.startswith("std::vector<"):
         return f"[{argument(kind[len('std::vector<'):-1], name)}, …]"
-    return {"LoopRef": f"%{name}", "BlockRef": f"%{name}", "std::string": f'"{name}"'}.get(kind, name)
+    return {"LoopRef": f"%{name}", "BlockRef": f"%{name}", "AnyRef": f"%{name}", "std::string": f'"{name}"'}.get(kind, name)
 
 
 def entry(comment, body):
@@ -35,7 +35,7 @@ def entry(comment, body):
     fields = re.findall(r"^  ((?:std::|ir::)?[\w:<>]+) ((?:\w+(?:\{\})?(?:, )?)+);", body, re.M)
     arguments = [argument(kind, n.replace("{}", "")) for kind, names in fields for n in names.split(", ")]
     lines = [line[3:].removeprefix(" ") for line in comment.splitlines()]
-    code = [l for l in lines if re.match(r"for |  ", l) and ". " not in l]
+    code = [l for l in lines if re.match(r"for |alloc |  ", l) and ". " not in l]
     prose = [l for l in lines if l not in code]
     out = [f"## {name}", "", f"`{name} {' '.join(arguments)}`", ""]
     if code:
@@ -46,7 +46,7 @@ def entry(comment, body):
 
 def page():
     text = HEADER.read_text()
-    return INTRO + "\n".join(entry(c, b) for c, _, b in STEP.findall(text))
+    return INTRO + "\n".join(entry(c, b) for c, _, b in STEP.findall(text) if 'name = "' in b)
 
 
 def main():

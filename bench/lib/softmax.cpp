@@ -1,66 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "softmax.h"
 
+#include <limits>
+
 #include "lower/to_blocks.h"
+#include "roofs.h"
+#include "row_reduction.h"
 #include "te/te.h"
 
 namespace bench {
 
 using namespace tilewright;
+using schedule::BlockRef;
 using schedule::kOpen;
 using schedule::LoopRef;
 using schedule::Schedule;
 
 namespace {
 
-te::Program softmax(int64_t rows, int64_t cols) {
+/// The maximum and the sum are taken over partial results for each lane of a vector or two.
+te::Program softmax(int64_t rows, int64_t cols, int64_t lanes, int64_t chains) {
   const te::Tensor x = te::placeholder("x", ir::Elem::F32, {rows, cols});
-  const te::Axis k = te::reduce_axis(cols, "k"), j = te::reduce_axis(cols, "j");
+  const te::Axis k = te::reduce_axis(cols / lanes, "k"), l = te::reduce_axis(lanes, "l"),
+                 j = te::reduce_axis(cols / chains, "j"), c = te::reduce_axis(chains, "c");
+  // NaN need not win here: it reaches every result of its row through the sum.
+  const ir::Reducer greater = te::reducer("greater", {ir::Elem::F32},
+                                          [](const te::Tuple& a, const te::Tuple& b) {
+                                            return te::Tuple{te::select(a[0] < b[0], b[0], a[0])};
+                                          },
+                                          {te::Expr(-std::numeric_limits<float>::infinity())});
+  const te::Tensor top = te::compute("top", {rows, lanes}, [&](te::Var y, te::Var i) {
+    return te::reduce(greater, {x(y, k * lanes + i)}, k)[0];
+  });
   const te::Tensor m =
-      te::compute("m", {rows}, [&](te::Var y) { return te::max_over(x(y, k), k); });
+      te::compute("m", {rows}, [&](te::Var y) { return te::max_over(top(y, l), l); });
   const te::Tensor e =
       te::compute("e", {rows, cols}, [&](te::Var y, te::Var i) { return te::exp(x(y, i) - m(y)); });
-  const te::Tensor s = te::compute("s", {rows}, [&](te::Var y) { return te::sum(e(y, j), j); });
+  const te::Tensor part = te::compute("part", {rows, chains}, [&](te::Var y, te::Var i) {
+    return te::sum(e(y, j * chains + i), j);
+  });
+  const te::Tensor s = te::compute("s", {rows}, [&](te::Var y) { return te::sum(part(y, c), c); });
   const te::Tensor r = te::compute("r", {rows}, [&](te::Var y) { return 1.0 / s(y); });
   const te::Tensor out =
       te::compute("out", {rows, cols}, [&](te::Var y, te::Var i) { return e(y, i) * r(y); });
   return te::program("softmax", {x}, {out});
 }
 
+/// The loops `row, i` at the end: all rows at once, i as lanes.
+void as_vectors(Schedule& s, const BlockRef& block) {
+  const std::vector<LoopRef> loops = s.loops(block);
+  s.vectorize(loops.back());
+  s.unroll(loops[loops.size() - 2]);
+}
+
+/// Partial results, kept in registers from before the loop `over` on, and the reduction of them.
+void in_registers(Schedule& s, const char* partial, const LoopRef& over, const char* result) {
+  const BlockRef start = s.decompose_reduction(s.block(partial), over);
+  s.decompose_reduction(s.block(result), s.loops(result).back());
+  for (const BlockRef& b : {start, s.block(partial), s.block(result)}) as_vectors(s, b);
+  for (const char* stage : {partial, result})
+    s.set_scope(s.block(stage), stage, ir::ScopeKind::Register);
+}
+
 }  // namespace
 
 Schedule schedule_softmax(int64_t rows, int64_t cols, const ir::TargetSpec& spec) {
-  const int64_t lanes = spec.lanes(32);
-  constexpr int64_t kChains = 4;  // partial results beside each other, to cover the latency
-  Schedule s(lower::to_blocks(softmax(rows, cols)));
-  // The stages of one row together, from the last one up.
-  const LoopRef row = s.loops("out")[0];
-  for (const char* stage : {"r", "s", "e", "m"}) s.compute_at(s.block(stage), row);
+  const int64_t lanes = spec.lanes(32), chains = 2 * lanes;
+  Schedule s(lower::to_blocks(softmax(rows, cols, lanes, chains)));
+  // All stages of some rows together, from the last one up.
+  const auto [tile, row] = s.split<2>(s.loops("out")[0], {kOpen, kRowTile});
+  for (const char* stage : {"r", "s", "part", "e", "m", "top"}) s.compute_at(s.block(stage), tile);
 
-  for (const char* name : {"m", "s"}) {
-    const schedule::BlockRef block = s.block(name);
-    const LoopRef k = s.loops(block).back();
-    const auto [k0, k1] = s.split<2>(k, {kOpen, lanes * kChains});
-    const auto [partial, combined] = s.rfactor(block, k1);
-    s.set_scope(partial, std::string(name) + "_rf", ir::ScopeKind::Register);
-    for (const std::string& b : {std::string(name) + "_rf_init", std::string(name) + "_rf"}) {
-      const std::vector<LoopRef> l = s.loops(b);
-      const auto [o, i] = s.split<2>(l.back(), {kOpen, lanes});
-      s.vectorize(i);
-      s.unroll(o);
-    }
-    const LoopRef c = s.loops(combined).back();
-    s.decompose_reduction(combined, c);
-    const auto [o, i] = s.split<2>(c, {kOpen, lanes});
-    s.vectorize(i);
-    s.unroll(o);
-  }
-  for (const char* name : {"e", "out"}) {
-    const LoopRef i = s.loops(name).back();
-    const auto [o, u, v] = s.split<3>(i, {kOpen, kChains, lanes});
-    s.vectorize(v);
-    s.unroll(u);
-  }
+  const auto [top_tile, top_row, top_lane, top_col] = s.loops<4>("top");
+  s.reorder({top_col, top_row, top_lane});
+  in_registers(s, "top", top_col, "m");
+
+  // The partial sums in the loop that makes e.
+  const auto [e_tile, e_row, e_col] = s.loops<3>("e");
+  const auto [e_out, e_in] = s.split<2>(e_col, {kOpen, chains});
+  s.reorder({e_out, e_row});
+  const auto [part_tile, part_row, part_lane, part_col] = s.loops<4>("part");
+  s.reorder({part_col, part_row, part_lane});
+  in_registers(s, "part", s.merge(e_out, part_col), "s");
+  as_vectors(s, s.block("e"));
+  s.unroll(s.loops("r").back());
+  s.set_scope(s.block("r"), "r", ir::ScopeKind::Register);
+  map_in_vectors(s, "out", 2, spec);
   return s;
 }
 

@@ -8,8 +8,8 @@
 
 namespace bench {
 
-/// Softmax over the rows of x[rows, cols], scheduled by steps: one row at a time, its three passes
-/// as vectors with several partial results each.
+/// Softmax over the rows of x[rows, cols], some rows at a time, in three passes over them: the
+/// maximum; e^(x - maximum) and its sum; the quotient. `cols` is a multiple of two vectors.
 tilewright::schedule::Schedule schedule_softmax(int64_t rows, int64_t cols,
                                                 const tilewright::ir::TargetSpec& spec);
 

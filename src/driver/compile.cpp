@@ -18,9 +18,13 @@ namespace {
 
 constexpr std::string_view kStages[] = {"te", "loops", "scheduled", "final", "code", "c"};
 
-ir::LoopFunc scheduled(const TextFile& file, const ir::LoopFunc& func) {
+/// A trace may name the file's own instructions and those of the target.
+ir::LoopFunc scheduled(const TextFile& file, const ir::LoopFunc& func,
+                       const ir::TargetSpec& target) {
+  std::vector<ir::Instruction> instructions = file.unit.instructions;
+  instructions.insert(instructions.end(), target.instructions.begin(), target.instructions.end());
   for (const schedule::Trace& trace : file.traces)
-    if (trace.name == func.name) return schedule::apply(trace, func);
+    if (trace.name == func.name) return schedule::apply(trace, func, instructions);
   return func;
 }
 
@@ -28,6 +32,10 @@ ir::LoopFunc lowered(const ir::LoopFunc& func, const CompileOptions& options) {
   lower::PassContext context;
   context.limits.max_lanes = options.target.vector_bits / 8;
   context.skip = options.skip;
+#ifdef TILEWRIGHT_LLVM
+  if (options.emit != Stage::C)
+    context.limits.instructions = target::llvm::instruction_names(options.target);
+#endif
   return lower::run(lower::cpu_pipeline(), func, context);
 }
 
@@ -70,7 +78,7 @@ std::string compile(const TextFile& file, const CompileOptions& options) {
   for (const ir::LoopFunc& plain : functions) {
     ir::verify(plain);
     ir::LoopFunc func = plain;
-    if (options.emit >= Stage::Scheduled) func = scheduled(file, func);
+    if (options.emit >= Stage::Scheduled) func = scheduled(file, func, options.target);
     if (options.emit >= Stage::Final) func = lowered(func, options);
     if (options.emit == Stage::C)
       lowered_functions.push_back(func);
@@ -100,7 +108,7 @@ std::string run_passes(const TextFile& file, const std::vector<std::string>& pas
   for (ir::LoopFunc& func : out.functions) {
     lower::PassContext context;
     ir::verify(func);
-    func = lower::run(list, scheduled(file, func), context);
+    func = lower::run(list, scheduled(file, func, target::host_target()), context);
   }
   return ir::print(out);
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "support/str.h"
+#include "ir/check_that.h"
 
 namespace tilewright::ir {
 
@@ -29,10 +29,10 @@ std::string_view name(PhysKind kind) {
 Buffer make_buffer(std::string name, Elem elem, std::vector<Expr> shape, Scope scope, Layout layout,
                    int64_t alignment, Span span) {
   for (const Expr& extent : shape)
-    check_that(extent.type() == kIndex,
-               str("an extent of `", name, "` is ", print(extent.type()), ", not i64"));
-  check_that(!layout || layout->indices.size() == shape.size(),
-             str("the layout of `", name, "` has another rank than its shape"));
+    check_that(extent.type() == kIndex, "an extent of `", name, "` is ", extent.type(),
+               ", not i64");
+  check_that(!layout || layout->indices.size() == shape.size(), "the layout of `", name,
+             "` has another rank than its shape");
   auto node = std::make_shared<BufferNode>();
   node->name = std::move(name);
   node->elem = elem;
@@ -46,23 +46,20 @@ Buffer make_buffer(std::string name, Elem elem, std::vector<Expr> shape, Scope s
 
 int check_access(const Buffer& buffer, const std::vector<Expr>& indices, const Expr& mask,
                  const Expr& rank) {
-  check_that(
-      indices.size() == buffer->shape.size(),
-      str("`", buffer->name, "` has ", buffer->rank(), " dimensions, the access ", indices.size()));
+  check_that(indices.size() == buffer->shape.size(), "`", buffer->name, "` has ", buffer->rank(),
+             " dimensions, the access ", indices.size());
   int lanes = mask ? mask.type().lanes : 1;
   for (const Expr& index : indices) lanes = std::max(lanes, index.type().lanes);
   for (const Expr& index : indices) {
-    check_that(index.type().elem == Elem::I64,
-               str("an index of `", buffer->name, "` is ", print(index.type()), ", not i64"));
-    check_that(index.type().lanes == 1 || index.type().lanes == lanes,
-               str("the indices of `", buffer->name, "` have different numbers of lanes"));
+    check_that(index.type().elem == Elem::I64, "an index of `", buffer->name, "` is ", index.type(),
+               ", not i64");
+    check_that(index.type().lanes == 1 || index.type().lanes == lanes, "the indices of `",
+               buffer->name, "` have different numbers of lanes");
   }
   if (mask)
-    check_that(mask.type().is_bool() && mask.type().lanes == lanes,
-               str("the mask of an access to `", buffer->name, "` is ", print(mask.type()),
-                   ", not boolx", lanes));
-  if (rank)
-    check_that(rank.type() == kIndex, str("the rank in `", buffer->name, "@…` is not an i64"));
+    check_that(mask.type().is_bool() && mask.type().lanes == lanes, "the mask of an access to `",
+               buffer->name, "` is ", mask.type(), ", not boolx", lanes);
+  if (rank) check_that(rank.type() == kIndex, "the rank in `", buffer->name, "@…` is not an i64");
   return lanes;
 }
 

@@ -32,6 +32,8 @@ struct BufferNode {
   Span span;
 
   int rank() const { return static_cast<int>(shape.size()); }
+  /// Dimensions of the places its elements lie in: those of the layout, or its own.
+  size_t physical_rank() const { return layout ? layout->dims.size() : shape.size(); }
 };
 
 Buffer make_buffer(std::string name, Elem elem, std::vector<Expr> shape, Scope scope = {},

@@ -2,24 +2,22 @@
 #include "ir/expr.h"
 
 #include "ir/buffer.h"
+#include "ir/check_that.h"
 #include "ir/scalar.h"
-#include "support/str.h"
 
 namespace tilewright::ir {
 namespace {
 
 void check_lanes(int64_t lanes) {
-  check_that(lanes >= 2 && lanes <= 4096, str("a vector has 2 to 4096 lanes, not ", lanes));
+  check_that(lanes >= 2 && lanes <= 4096, "a vector has 2 to 4096 lanes, not ", lanes);
 }
 
 Type check_choice(const Expr& cond, const Expr& yes, const Expr& no, const char* what) {
-  check_that(cond.type().is_bool(),
-             str("the condition of `", what, "` is ", print(cond.type()), ", not bool"));
-  check_that(yes.type() == no.type(),
-             str("`", what, "` chooses between ", print(yes.type()), " and ", print(no.type())));
-  check_that(cond.type().lanes == 1 || cond.type().lanes == yes.type().lanes,
-             str("the condition of `", what, "` has ", cond.type().lanes, " lanes, its values ",
-                 yes.type().lanes));
+  check_that(cond.type().is_bool(), "the condition of `", what, "` is ", cond.type(), ", not bool");
+  check_that(yes.type() == no.type(), "`", what, "` chooses between ", yes.type(), " and ",
+             no.type());
+  check_that(cond.type().lanes == 1 || cond.type().lanes == yes.type().lanes, "the condition of `",
+             what, "` has ", cond.type().lanes, " lanes, its values ", yes.type().lanes);
   return yes.type();
 }
 
@@ -36,16 +34,15 @@ const std::string& Var::name() const { return as<VarNode>()->name; }
 
 Type IntImm::check() const {
   check_that(of.lanes == 1 && !of.is_float(), "an integer constant has an integer or bool type");
-  check_that(value == wrap_int(of.elem, value),
-             str("the constant ", value, " does not fit ", print(of)));
+  check_that(value == wrap_int(of.elem, value), "the constant ", value, " does not fit ", of);
   return of;
 }
 
 Type FloatImm::check() const {
   check_that(of.lanes == 1 && of.is_float(), "a float constant has a float type");
   const double rounded = round_to(of.elem, value);
-  check_that(rounded == value || (rounded != rounded && value != value),
-             str("the constant ", value, " is not exact in ", print(of)));
+  check_that(rounded == value || (rounded != rounded && value != value), "the constant ", value,
+             " is not exact in ", of);
   return of;
 }
 
@@ -57,11 +54,10 @@ Type VarNode::check() const {
 Type Unary::check() const {
   const Type t = a.type();
   switch (op) {
-    case UnaryOp::Not: check_that(t.is_bool(), str("`!` needs bool, not ", print(t))); break;
-    case UnaryOp::BitNot: check_that(t.is_int(), str("`~` needs integers, not ", print(t))); break;
+    case UnaryOp::Not: check_that(t.is_bool(), "`!` needs bool, not ", t); break;
+    case UnaryOp::BitNot: check_that(t.is_int(), "`~` needs integers, not ", t); break;
     case UnaryOp::Neg:
-    case UnaryOp::Abs:
-      check_that(!t.is_bool(), str("`", info(op).text, "` needs numbers, not bool"));
+    case UnaryOp::Abs: check_that(!t.is_bool(), "`", info(op).text, "` needs numbers, not bool");
   }
   return t;
 }
@@ -69,49 +65,45 @@ Type Unary::check() const {
 Type Binary::check() const {
   const Type t = a.type();
   const std::string_view sign = info(op).text;
-  check_that(t == b.type(),
-             str("`", sign, "` has operands of types ", print(t), " and ", print(b.type())));
+  check_that(t == b.type(), "`", sign, "` has operands of types ", t, " and ", b.type());
   switch (op) {
     case BinaryOp::And:
-    case BinaryOp::Or:
-      check_that(t.is_bool(), str("`", sign, "` needs bool operands, not ", print(t)));
-      break;
+    case BinaryOp::Or: check_that(t.is_bool(), "`", sign, "` needs bool operands, not ", t); break;
     case BinaryOp::Mod:
     case BinaryOp::Shl:
     case BinaryOp::Shr:
-      check_that(t.is_int(), str("`", sign, "` needs integer operands, not ", print(t)));
+      check_that(t.is_int(), "`", sign, "` needs integer operands, not ", t);
       break;
     case BinaryOp::BitAnd:
     case BinaryOp::BitOr:
     case BinaryOp::BitXor:
-      check_that(!t.is_float(), str("`", sign, "` needs integer operands, not ", print(t)));
+      check_that(!t.is_float(), "`", sign, "` needs integer operands, not ", t);
       break;
     case BinaryOp::Eq:
     case BinaryOp::Ne: break;
-    default: check_that(!t.is_bool(), str("`", sign, "` needs numbers, not bool"));
+    default: check_that(!t.is_bool(), "`", sign, "` needs numbers, not bool");
   }
   return is_compare(op) ? t.with_elem(Elem::Bool) : t;
 }
 
 Type Call::check() const {
   const MathInfo& f = info(fn);
-  check_that(static_cast<int>(args.size()) == f.args,
-             str("`", f.name, "` takes ", f.args, " arguments, not ", args.size()));
+  check_that(static_cast<int>(args.size()) == f.args, "`", f.name, "` takes ", f.args,
+             " arguments, not ", args.size());
   const Type t = args[0].type();
-  check_that(
-      f.on_floats ? t.is_float() : t.is_int(),
-      str("`", f.name, "` works on ", f.on_floats ? "floats" : "integers", ", not ", print(t)));
+  check_that(f.on_floats ? t.is_float() : t.is_int(), "`", f.name, "` works on ",
+             f.on_floats ? "floats" : "integers", ", not ", t);
   for (const Expr& arg : args)
-    check_that(arg.type() == t, str("the arguments of `", f.name, "` have types ", print(t),
-                                    " and ", print(arg.type())));
+    check_that(arg.type() == t, "the arguments of `", f.name, "` have types ", t, " and ",
+               arg.type());
   return fn == MathFn::IsNan || fn == MathFn::IsInf ? t.with_elem(Elem::Bool) : t;
 }
 
 Type Cast::check() const { return value.type().with_elem(to); }
 
 Type Reinterpret::check() const {
-  check_that(bits(to) == bits(value.type().elem),
-             str("cannot see ", print(value.type()), " as ", name(to), ": another width"));
+  check_that(bits(to) == bits(value.type().elem), "cannot see ", value.type(), " as ", name(to),
+             ": another width");
   check_that(to != Elem::Bool && !value.type().is_bool(), "bool has no bits to reinterpret");
   return value.type().with_elem(to);
 }
@@ -147,7 +139,7 @@ Type VectorReduce::check() const {
     case BinaryOp::Max: check_that(!value.type().is_bool(), "bool lanes reduce by && or ||"); break;
     case BinaryOp::And:
     case BinaryOp::Or: check_that(value.type().is_bool(), "&& and || reduce bool lanes"); break;
-    default: check_that(false, str("lanes cannot be reduced by `", info(op).text, "`"));
+    default: check_that(false, "lanes cannot be reduced by `", info(op).text, "`");
   }
   return value.type().scalar();
 }

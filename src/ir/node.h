@@ -36,9 +36,6 @@ class CheckError : public InternalError {
  public:
   using InternalError::InternalError;
 };
-inline void check_that(bool ok, const std::string& what) {
-  if (!ok) throw CheckError(what);
-}
 
 /// The one list of a node's fields; walking, rewriting, comparing and hashing come from it.
 ///   static constexpr auto fields = members(&Load::buffer, &Load::indices);

@@ -263,4 +263,10 @@ Expr parse_expr(std::string_view text, const Environment& environment) {
   return e;
 }
 
+Layout parse_layout(Cursor& cursor) {
+  Names names;
+  const Items items;
+  return StmtParser(cursor, names, items).layout();
+}
+
 }  // namespace tilewright::ir

@@ -36,5 +36,7 @@ struct Environment {
 };
 Stmt parse_stmt(std::string_view text, const Environment& environment = {});
 Expr parse_expr(std::string_view text, const Environment& environment = {});
+/// Reads `layout (i, j) -> […] extents […]` of constants; the cursor stands at `layout`.
+Layout parse_layout(Cursor& cursor);
 
 }  // namespace tilewright::ir

@@ -13,7 +13,15 @@ Buffer StmtParser::buffer(const Token& name) {
   const bool aligned = cursor_.at("align") && cursor_.peek_next().kind == TokenKind::Int;
   if (aligned && cursor_.accept("align")) alignment = cursor_.expect_int("the alignment", 1);
   Layout places;
-  if (cursor_.at("layout") && cursor_.next_is("(")) places = layout(shape.size());
+  if (cursor_.at("layout") && cursor_.next_is("(")) {
+    const Token at = cursor_.peek();
+    places = layout();
+    if (places->indices.size() != shape.size())
+      cursor_.fail("ir.type.layout", at,
+                   str("the layout has ", places->indices.size(), " indices, the buffer ",
+                       shape.size(), " dimensions"),
+                   "name one index for each dimension");
+  }
   return checked(cursor_, name, [&] {
     return make_buffer(std::string(name.text), elem, std::move(shape), std::move(where),
                        std::move(places), alignment, cursor_.span(name));
@@ -37,8 +45,8 @@ Scope StmtParser::scope() {
   return {};
 }
 
-Layout StmtParser::layout(size_t rank) {
-  const Token at = cursor_.next();
+Layout StmtParser::layout() {
+  const Token at = cursor_.expect("layout", "before the indices of a layout");
   cursor_.expect("(", "after `layout`");
   const NameScope scope(names_);
   auto out = std::make_shared<LayoutNode>();
@@ -49,11 +57,6 @@ Layout StmtParser::layout(size_t rank) {
     out->indices.push_back(vars.back().second);
     if (!cursor_.accept(",")) break;
   }
-  if (out->indices.size() != rank)
-    cursor_.fail(
-        "ir.type.layout", at,
-        str("the layout has ", out->indices.size(), " indices, the buffer ", rank, " dimensions"),
-        "name one index for each dimension");
   if (cursor_.accept(";")) {
     const auto [name, count] = counted("the replica");
     out->replica = Var(std::string(name.text), kIndex, cursor_.span(name));

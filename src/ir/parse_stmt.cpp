@@ -183,11 +183,12 @@ Stmt StmtParser::loop() {
   const Token name = cursor_.expect_name("a loop variable");
   cursor_.expect("in", "after the loop variable");
   const Range range = exprs_.bounds();
+  std::vector<Hint> given = hints();
   const NameScope scope(names_);
   const Var var(std::string(name.text), kIndex, cursor_.span(name));
   names_.declare(cursor_, name, var);
   const Stmt body = block();
-  return node<For>(at, var, range.min, range.extent, body, kind, axis);
+  return node<For>(at, var, range.min, range.extent, body, kind, axis, std::move(given));
 }
 
 Stmt StmtParser::while_loop() {
@@ -233,6 +234,7 @@ Stmt StmtParser::compute_block() {
   if (cursor_.accept("where")) out.predicate = exprs_.expr();
   if (cursor_.accept("reads")) out.reads = regions();
   if (cursor_.accept("writes")) out.writes = regions();
+  out.hints = hints();
   enter(cursor_.expect("{", "before the body of the block"));
   if (cursor_.at("init") && cursor_.next_is("{")) {
     cursor_.next();
@@ -242,7 +244,31 @@ Stmt StmtParser::compute_block() {
   cursor_.expect("}", "after the body of the block");
   leave();
   return node<Block>(at, out.name, out.iters, out.predicate, out.reads, out.writes, out.init,
-                     out.body, out.opaque);
+                     out.body, out.opaque, out.hints);
+}
+
+/// `hints (depth = 2, role = "load")`, or nothing.
+std::vector<Hint> StmtParser::hints() {
+  std::vector<Hint> out;
+  if (!cursor_.accept("hints")) return out;
+  cursor_.expect("(", "after `hints`");
+  do {
+    Hint hint;
+    hint.key = cursor_.expect_word("the name of a hint").text;
+    cursor_.expect("=", "after the name of the hint");
+    const Token at = cursor_.peek();
+    if (cursor_.at(TokenKind::String)) {
+      hint.text = cursor_.expect_string("the value of the hint");
+      if (hint.text.empty())
+        cursor_.fail("ir.parse.hint", at, str("hint `", hint.key, "` has an empty value"),
+                     "write a number or a text that is not empty");
+    } else {
+      hint.number = cursor_.expect_int("the value of the hint, a number or a text");
+    }
+    out.push_back(std::move(hint));
+  } while (cursor_.accept(","));
+  cursor_.expect(")", "after the hints");
+  return out;
 }
 
 std::vector<BlockIter> StmtParser::iters() {
@@ -294,7 +320,17 @@ Stmt StmtParser::call() {
   std::vector<Region> operands;
   if (!cursor_.at(")")) operands = regions();
   cursor_.expect(")", "after the operands");
-  return node<InstrCall>(at, found->second, form, std::move(operands));
+  std::vector<std::vector<Expr>> strides;
+  if (cursor_.at("strides") && cursor_.next_is("(")) {
+    cursor_.next();
+    cursor_.next();
+    do {
+      cursor_.expect("[", "before the strides of an operand");
+      strides.push_back(exprs_.exprs("]"));
+    } while (cursor_.accept(","));
+    cursor_.expect(")", "after the strides");
+  }
+  return node<InstrCall>(at, found->second, form, std::move(operands), std::move(strides));
 }
 
 }  // namespace tilewright::ir

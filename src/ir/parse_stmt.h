@@ -23,6 +23,8 @@ class StmtParser {
   Stmt sequence();
   /// `f32[n, m] shared align 64 layout …`; the name is the caller's.
   Buffer buffer(const Token& name);
+  /// `layout (i, j) -> […] extents […]`
+  Layout layout();
 
  private:
   /// `let`, `alloc` or `channel`: waits for the statements it holds for.
@@ -50,10 +52,10 @@ class StmtParser {
   Stmt atomic();
   Stmt prefetch();
 
-  Layout layout(size_t rank);
   Scope scope();
   std::vector<BlockIter> iters();
   std::vector<Region> regions();
+  std::vector<Hint> hints();
   /// `NAME in 0..INT`
   std::pair<Token, int64_t> counted(std::string_view what);
   struct Item {

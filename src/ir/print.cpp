@@ -92,11 +92,11 @@ void Printer::header(const std::vector<Clause>& clauses) {
 std::string Printer::type_of(const Buffer& b) {
   std::string out = str(ir::name(b->elem), "[", list(b->shape), "]", scope_text(b->scope));
   if (b->alignment != 0) out += str(" align ", b->alignment);
-  if (b->layout) out += str(" ", layout_text(b->layout));
+  if (b->layout) out += str(" ", text(b->layout));
   return out;
 }
 
-std::string Printer::layout_text(const Layout& layout) {
+std::string Printer::text(const Layout& layout) {
   const size_t mark = names_.mark();
   std::vector<std::string> extents, indices, dims;
   for (const PhysDim& d : layout->dims) extents.push_back(text(d.extent));
@@ -218,6 +218,7 @@ std::string print(const Stmt& s) {
 }
 
 std::string print(const Region& region) { return Printer().text(region); }
+std::string print(const Layout& layout) { return Printer().text(layout); }
 
 std::string print(const LoopFunc& f) { return print_item(f); }
 std::string print(const Reducer& reducer) { return print_item(reducer); }

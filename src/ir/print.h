@@ -13,6 +13,8 @@ std::string print(const Expr& e);
 /// One statement a line, each with its newline.
 std::string print(const Stmt& s);
 std::string print(const Region& region);
+/// `layout (i, j) -> […] extents […]`
+std::string print(const Layout& layout);
 /// The function alone; `print(Unit)` prints what it uses too.
 std::string print(const LoopFunc& f);
 std::string print(const Reducer& reducer);

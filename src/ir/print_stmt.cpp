@@ -12,6 +12,13 @@ bool holds_to_the_end(const Stmt& s) {
                s->kind == StmtKind::ChannelScope);
 }
 
+std::vector<std::string> hint_texts(const std::vector<Hint>& hints) {
+  std::vector<std::string> out;
+  for (const Hint& h : hints)
+    out.push_back(str(h.key, " = ", h.text.empty() ? str(h.number) : quoted(h.text)));
+  return out;
+}
+
 std::string bytes_text(const std::string& bytes) { return str(" bytes ", bytes); }
 
 }  // namespace
@@ -66,7 +73,9 @@ void Printer::node(const For& f) {
     kind = str("bind(", ir::name(f.axis), ") ");
   else if (f.loop != ForKind::Serial)
     kind = str(ir::name(f.loop), " ");
-  line(str(kind, "for ", names_.bind(f.var.get(), f.var.name()), " in ", over, " {"));
+  const std::string hints =
+      f.hints.empty() ? "" : str(" hints (", joined(hint_texts(f.hints)), ")");
+  line(str(kind, "for ", names_.bind(f.var.get(), f.var.name()), " in ", over, hints, " {"));
   body(f.body);
 }
 
@@ -101,6 +110,7 @@ void Printer::node(const Block& b) {
   if (b.predicate) clauses.push_back({"where ", {text(b.predicate)}, ""});
   if (!b.reads.empty()) clauses.push_back({"reads ", texts(b.reads), ""});
   if (!b.writes.empty()) clauses.push_back({"writes ", texts(b.writes), ""});
+  if (!b.hints.empty()) clauses.push_back({"hints (", hint_texts(b.hints), ")"});
   header(clauses);
   if (!b.init) return body(b.body);
   ++indent_;
@@ -113,8 +123,12 @@ void Printer::node(const Block& b) {
 
 void Printer::node(const InstrCall& c) {
   const std::string form = c.form == InstrForm::Compute ? "" : str(".", ir::name(c.form));
+  std::string strides;
+  for (const std::vector<Expr>& operand : c.strides)
+    strides += str(strides.empty() ? " strides ([" : ", [", list(operand), "]");
+  if (!strides.empty()) strides += ")";
   line(str("call ", instructions_.name(c.instr.get(), c.instr->name), form, "(",
-           joined(texts(c.operands)), ")"));
+           joined(texts(c.operands)), ")", strides));
 }
 
 void Printer::node(const Agents& s) {

@@ -47,6 +47,7 @@ class Printer {
   void print(const Stmt& s);  // at the current indent
   std::string text(const Expr& e) { return text(e, 0); }
   std::string text(const Region& region);
+  std::string text(const Layout& layout);
 
   /// Names all variables, buffers and channels that are mentioned and nowhere bound, before
   /// anything inside is named.
@@ -118,7 +119,6 @@ class Printer {
   /// The statement one level deeper, and the closing brace.
   void body(const Stmt& s);
   std::string type_of(const Buffer& buffer);
-  std::string layout_text(const Layout& layout);
   Clause params(const std::string& open, const std::vector<Param>& params);
   /// Binds them: `where n in 1..64, …`.
   Clause symbols(const std::vector<Symbol>& symbols);

@@ -1,27 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/stmt.h"
 
+#include "ir/check_that.h"
 #include "ir/func.h"
-#include "support/str.h"
+#include "ir/lex.h"
 
 namespace tilewright::ir {
 namespace {
 
-void check_index(const Expr& e, const std::string& what) {
-  check_that(e && e.type() == kIndex, str(what, " is not an i64 scalar"));
+template <class... Parts>
+void check_index(const Expr& e, const Parts&... what) {
+  check_that(e && e.type() == kIndex, what..., " is not an i64 scalar");
 }
 
-void check_condition(const Expr& e, const std::string& what) {
-  check_that(e && e.type() == kBool, str(what, " is not a bool scalar"));
+template <class... Parts>
+void check_condition(const Expr& e, const Parts&... what) {
+  check_that(e && e.type() == kBool, what..., " is not a bool scalar");
 }
 
 void check_region(const Region& region) {
-  check_that(region.ranges.size() == region.buffer->shape.size(),
-             str("a region of `", region.buffer->name, "` has ", region.ranges.size(),
-                 " ranges, the buffer ", region.buffer->rank(), " dimensions"));
+  check_that(region.ranges.size() == region.buffer->shape.size(), "a region of `",
+             region.buffer->name, "` has ", region.ranges.size(), " ranges, the buffer ",
+             region.buffer->rank(), " dimensions");
   for (const Range& r : region.ranges) {
-    check_index(r.min, str("the start of a range of `", region.buffer->name, "`"));
-    check_index(r.extent, str("the extent of a range of `", region.buffer->name, "`"));
+    check_index(r.min, "the start of a range of `", region.buffer->name, "`");
+    check_index(r.extent, "the extent of a range of `", region.buffer->name, "`");
+  }
+}
+
+void check_hints(const std::vector<Hint>& hints) {
+  for (size_t i = 0; i < hints.size(); ++i) {
+    check_that(is_name(hints[i].key), "`", hints[i].key, "` cannot be the name of a hint");
+    check_that(hints[i].text.empty() || hints[i].number == 0, "hint `", hints[i].key,
+               "` has two values");
+    for (size_t j = 0; j < i; ++j)
+      check_that(hints[i].key != hints[j].key, "hint `", hints[i].key, "` is given twice");
   }
 }
 
@@ -87,27 +100,25 @@ std::string_view name(Stage stage) {
 
 void Store::check() const {
   const int lanes = check_access(buffer, indices, mask, rank);
-  check_that(value.type() == Type{buffer->elem, lanes},
-             str("`", buffer->name, "` takes ", print(Type{buffer->elem, lanes}), ", not ",
-                 print(value.type())));
+  check_that(value.type() == Type{buffer->elem, lanes}, "`", buffer->name, "` takes ",
+             Type{buffer->elem, lanes}, ", not ", value.type());
 }
 
 void Update::check() const {
   const size_t n = reducer->lhs.size();
-  check_that(targets.size() == n && values.size() == n,
-             str("reducer `", reducer->name, "` combines ", n, " values, the update has ",
-                 targets.size(), " targets and ", values.size(), " values"));
+  check_that(targets.size() == n && values.size() == n, "reducer `", reducer->name, "` combines ",
+             n, " values, the update has ", targets.size(), " targets and ", values.size(),
+             " values");
   const int lanes = check_access(targets[0].buffer, targets[0].indices, nullptr, nullptr);
   for (size_t i = 0; i < n; ++i) {
     const Elem elem = reducer->lhs[i].type().elem;
     check_that(check_access(targets[i].buffer, targets[i].indices, nullptr, nullptr) == lanes,
                "the targets of one update have different numbers of lanes");
-    check_that(targets[i].buffer->elem == elem,
-               str("reducer `", reducer->name, "` combines ", ir::name(elem), ", `",
-                   targets[i].buffer->name, "` holds ", ir::name(targets[i].buffer->elem)));
-    check_that(values[i].type() == Type{elem, lanes},
-               str("reducer `", reducer->name, "` combines ", print(Type{elem, lanes}), ", not ",
-                   print(values[i].type())));
+    check_that(targets[i].buffer->elem == elem, "reducer `", reducer->name, "` combines ",
+               ir::name(elem), ", `", targets[i].buffer->name, "` holds ",
+               ir::name(targets[i].buffer->elem));
+    check_that(values[i].type() == Type{elem, lanes}, "reducer `", reducer->name, "` combines ",
+               Type{elem, lanes}, ", not ", values[i].type());
   }
 }
 
@@ -116,17 +127,18 @@ void Seq::check() const {
 }
 
 void Let::check() const {
-  check_that(var.type() == value.type(),
-             str("`", var.name(), "` is ", print(var.type()), ", its value ", print(value.type())));
+  check_that(var.type() == value.type(), "`", var.name(), "` is ", var.type(), ", its value ",
+             value.type());
 }
 
 void Alloc::check() const { check_that(buffer && body, "an allocation without buffer or body"); }
 
 void For::check() const {
-  check_that(var.type() == kIndex, str("loop variable `", var.name(), "` is not an i64"));
-  check_index(min, str("the start of loop `", var.name(), "`"));
-  check_index(extent, str("the extent of loop `", var.name(), "`"));
-  check_that(static_cast<bool>(body), str("loop `", var.name(), "` has no body"));
+  check_that(var.type() == kIndex, "loop variable `", var.name(), "` is not an i64");
+  check_index(min, "the start of loop `", var.name(), "`");
+  check_index(extent, "the extent of loop `", var.name(), "`");
+  check_that(static_cast<bool>(body), "loop `", var.name(), "` has no body");
+  check_hints(hints);
 }
 
 void While::check() const { check_condition(cond, "the condition of `while`"); }
@@ -135,58 +147,68 @@ void If::check() const { check_condition(cond, "the condition of `if`"); }
 
 void Block::check() const {
   for (const BlockIter& it : iters) {
-    check_that(it.var.type() == kIndex, str("iterator `", it.var.name(), "` is not an i64"));
-    check_index(it.extent, str("the extent of iterator `", it.var.name(), "`"));
-    check_index(it.binding, str("the binding of iterator `", it.var.name(), "`"));
+    check_that(it.var.type() == kIndex, "iterator `", it.var.name(), "` is not an i64");
+    check_index(it.extent, "the extent of iterator `", it.var.name(), "`");
+    check_index(it.binding, "the binding of iterator `", it.var.name(), "`");
   }
-  if (predicate) check_condition(predicate, str("the predicate of block `", name, "`"));
+  if (predicate) check_condition(predicate, "the predicate of block `", name, "`");
   for (const Region& r : reads) check_region(r);
   for (const Region& r : writes) check_region(r);
-  check_that(static_cast<bool>(body), str("block `", name, "` has no body"));
+  check_that(static_cast<bool>(body), "block `", name, "` has no body");
+  check_hints(hints);
 }
 
 void InstrCall::check() const {
-  check_that(static_cast<bool>(instr->form(form)),
-             str("instruction `", instr->name, "` has no ", ir::name(form), " form"));
-  check_that(operands.size() == instr->operands.size(),
-             str("instruction `", instr->name, "` has ", instr->operands.size(),
-                 " operands, the call ", operands.size()));
+  check_that(static_cast<bool>(instr->form(form)), "instruction `", instr->name, "` has no ",
+             ir::name(form), " form");
+  check_that(operands.size() == instr->operands.size(), "instruction `", instr->name, "` has ",
+             instr->operands.size(), " operands, the call ", operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
     check_region(operands[i]);
-    check_that(operands[i].buffer->elem == instr->operands[i].buffer->elem,
-               str("operand `", instr->operands[i].buffer->name, "` of instruction `", instr->name,
-                   "` is ", ir::name(instr->operands[i].buffer->elem), ", `",
-                   operands[i].buffer->name, "` holds ", ir::name(operands[i].buffer->elem)));
+    check_that(operands[i].buffer->elem == instr->operands[i].buffer->elem, "operand `",
+               instr->operands[i].buffer->name, "` of instruction `", instr->name, "` is ",
+               ir::name(instr->operands[i].buffer->elem), ", `", operands[i].buffer->name,
+               "` holds ", ir::name(operands[i].buffer->elem));
+  }
+  check_that(strides.empty() || strides.size() == operands.size(), "a call of instruction `",
+             instr->name, "` has ", operands.size(), " operands and strides for ", strides.size());
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const BufferNode& operand = *instr->operands[i].buffer;
+    check_that(strides[i].size() == operand.physical_rank(), "operand `", operand.name,
+               "` of instruction `", instr->name, "` has ", operand.physical_rank(),
+               " physical dimensions, its strides ", strides[i].size());
+    for (const Expr& stride : strides[i])
+      check_index(stride, "a stride of operand `", operand.name, "`");
   }
 }
 
 void Agents::check() const {
   check_that(!agents.empty(), "`agents` without an agent");
   for (const Agent& a : agents) {
-    check_that(a.count >= 1 && a.threads >= 1 && a.registers >= 0 && a.body,
-               str("agent `", a.name, "` needs a count and threads of at least 1"));
-    check_that(a.count == 1 || a.index, str("agent `", a.name, "` needs an index variable"));
+    check_that(a.count >= 1 && a.threads >= 1 && a.registers >= 0 && a.body, "agent `", a.name,
+               "` needs a count and threads of at least 1");
+    check_that(a.count == 1 || a.index, "agent `", a.name, "` needs an index variable");
   }
 }
 
 void ChannelScope::check() const {
-  check_that(channel->slots >= 1 && channel->commits >= 1 && channel->releases >= 1,
-             str("channel `", channel->name, "` needs at least one slot, commit and release"));
+  check_that(channel->slots >= 1 && channel->commits >= 1 && channel->releases >= 1, "channel `",
+             channel->name, "` needs at least one slot, commit and release");
 }
 
 void ChannelOp::check() const {
-  check_index(item, str("the item of channel `", channel->name, "`"));
+  check_index(item, "the item of channel `", channel->name, "`");
   if (bytes) {
     check_that(op == ChannelOpKind::Commit, "only `commit` states bytes");
     check_index(bytes, "the bytes of `commit`");
   }
-  if (rank) check_index(rank, str("the rank of channel `", channel->name, "`"));
+  if (rank) check_index(rank, "the rank of channel `", channel->name, "`");
 }
 
 void Async::check() const {
-  check_index(item, str("the item of channel `", channel->name, "`"));
+  check_index(item, "the item of channel `", channel->name, "`");
   if (bytes) check_index(bytes, "the bytes of `async`");
-  if (rank) check_index(rank, str("the rank of channel `", channel->name, "`"));
+  if (rank) check_index(rank, "the rank of channel `", channel->name, "`");
 }
 
 void Barrier::check() const {
@@ -197,16 +219,14 @@ void Barrier::check() const {
 void Atomic::check() const {
   check_that(check_access(buffer, indices, nullptr, nullptr) == 1, "an atomic is not a vector");
   const Type t{buffer->elem, 1};
-  check_that(value.type() == t,
-             str("atomic on `", buffer->name, "` takes ", print(t), ", not ", print(value.type())));
+  check_that(value.type() == t, "atomic on `", buffer->name, "` takes ", t, ", not ", value.type());
   check_that((op == AtomicOp::CompareExchange) == static_cast<bool>(expected),
              "compare_exchange alone states an expected value");
   check_that(!expected || expected.type() == t, "the expected value has another type");
   if (old)
     check_that(
         old->rank() == 0 && old->elem == buffer->elem && old->scope.kind == ScopeKind::Register,
-        str("`", old->name, "` cannot take the old value: it must be a ", print(t),
-            " scalar in `register`"));
+        "`", old->name, "` cannot take the old value: it must be a ", t, " scalar in `register`");
 }
 
 void Prefetch::check() const {

@@ -117,6 +117,14 @@ enum class ThreadAxis : uint8_t {
 std::string_view name(ForKind kind);
 std::string_view name(ThreadAxis axis);
 
+/// A hint that later parts may read and no meaning depends on: `depth = 2`, `role = "load"`.
+struct Hint {
+  std::string key;
+  int64_t number = 0;
+  std::string text;  // empty: the value is the number
+  static constexpr auto fields = members(&Hint::key, &Hint::number, &Hint::text);
+};
+
 /// body for var = min … min + extent − 1; no iteration when extent <= 0.
 struct For : StmtOf<StmtKind::For> {
   Var var;
@@ -124,8 +132,9 @@ struct For : StmtOf<StmtKind::For> {
   Stmt body;
   ForKind loop = ForKind::Serial;
   ThreadAxis axis = ThreadAxis::BlockX;  // Bound only
+  std::vector<Hint> hints;
   static constexpr auto fields =
-      members(&For::var, &For::min, &For::extent, &For::body, &For::loop, &For::axis);
+      members(&For::var, &For::min, &For::extent, &For::body, &For::loop, &For::axis, &For::hints);
   void check() const;
 };
 
@@ -170,9 +179,10 @@ struct Block : StmtOf<StmtKind::Block> {
   Stmt init;  // may be null
   Stmt body;
   bool opaque = false;  // steps see its regions only, never its body
+  std::vector<Hint> hints;
   static constexpr auto fields =
       members(&Block::name, &Block::iters, &Block::predicate, &Block::reads, &Block::writes,
-              &Block::init, &Block::body, &Block::opaque);
+              &Block::init, &Block::body, &Block::opaque, &Block::hints);
   void check() const;
 };
 
@@ -182,12 +192,15 @@ enum class InstrForm : uint8_t { Compute, Reset, Update };
 std::string_view name(InstrForm form);
 
 /// One hardware instruction on regions: means the instruction's declared body with its operands
-/// replaced by these regions.
+/// replaced by these regions. At stage `final` buffers are flat: an operand's element at the
+/// physical place (p, q) is that at `min + p*strides[0] + q*strides[1]`, `min` being the region's.
 struct InstrCall : StmtOf<StmtKind::InstrCall> {
   Instruction instr;
   InstrForm form = InstrForm::Compute;
   std::vector<Region> operands;
-  static constexpr auto fields = members(&InstrCall::instr, &InstrCall::form, &InstrCall::operands);
+  std::vector<std::vector<Expr>> strides;  // per operand; empty before stage `final`
+  static constexpr auto fields =
+      members(&InstrCall::instr, &InstrCall::form, &InstrCall::operands, &InstrCall::strides);
   void check() const;
 };
 

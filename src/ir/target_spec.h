@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/stmt.h"
+
 namespace tilewright::ir {
 
 /// Abilities that change which code may be generated; a set is the or of them.
@@ -33,6 +35,7 @@ struct IsaSet {
   constexpr IsaSet(Isa isa) : bits(static_cast<uint32_t>(isa)) {}
   constexpr bool has(Isa isa) const { return (bits & static_cast<uint32_t>(isa)) != 0; }
   constexpr bool covers(IsaSet other) const { return (other.bits & ~bits) == 0; }
+  constexpr bool meets(IsaSet other) const { return (other.bits & bits) != 0; }
   friend constexpr IsaSet operator|(IsaSet a, IsaSet b) {
     a.bits |= b.bits;
     return a;
@@ -55,6 +58,8 @@ struct TargetSpec {
   int64_t l2_bytes = 512 << 10;
   int64_t l3_bytes = 0;  // shared
   int cores = 1;
+
+  std::vector<Instruction> instructions;  // what `tensorize` may use, with its meaning
 
   int lanes(int element_bits) const { return vector_bits / element_bits; }
 };

@@ -178,6 +178,10 @@ void verify(const LoopFunc& func) {
   detail::verify_function(func, false);
 }
 
+void verify(const BufferNode& buffer, const std::vector<Symbol>& symbols) {
+  detail::verify_layout(buffer, symbols);
+}
+
 void verify(const Unit& unit) {
   using detail::verify_names;
   verify_names(unit.reducers, "reducer",

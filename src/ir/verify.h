@@ -12,6 +12,8 @@ namespace tilewright::ir {
 void verify(const LoopFunc& func);
 void verify(const InstructionNode& instr);
 void verify(const ReducerNode& reducer);
+/// A buffer's layout function alone: its form, and that it is injective and stays in its extents.
+void verify(const BufferNode& buffer, const std::vector<Symbol>& symbols);
 /// Everything a file holds, and that no two things of one kind have one name.
 void verify(const Unit& unit);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declarations of hardware instructions, and what a call may hand to them.
 #include <algorithm>
-#include <optional>
 
 #include "ir/build.h"
+#include "ir/operand.h"
 #include "ir/rewrite.h"
 #include "ir/verify.h"
 #include "ir/verify_rules.h"
@@ -45,21 +45,6 @@ void check_form(const InstructionNode& instr, InstrForm form) {
   func.stage = Stage::Scheduled;
   func.span = instr.span;
   verify_function(func, true);
-}
-
-/// For each dimension of the operand the region's: all in order, but for some of extent 1. Nothing
-/// where they do not fit.
-std::optional<std::vector<size_t>> fitting(const Region& region, const BufferNode& operand) {
-  std::vector<size_t> dims(operand.shape.size());
-  size_t o = dims.size();
-  for (size_t r = region.ranges.size(); r-- > 0;) {
-    const auto extent = const_int(region.ranges[r].extent);
-    if (o > 0 && extent && extent == const_int(operand.shape[o - 1]))
-      dims[--o] = r;
-    else if (extent != 1)
-      return std::nullopt;
-  }
-  return o == 0 ? std::optional(dims) : std::nullopt;
 }
 
 /// Do the threads hold the region's elements as the operand's layout says? Lanes must be the same,
@@ -106,6 +91,14 @@ bool same_fragment(const Region& region, const BufferNode& operand,
 }
 
 void check_call(const InstrCall& call, Stage stage) {
+  if (call.strides.empty() == (stage == Stage::Final) && !call.operands.empty())
+    fail("ir.verify.instr_strides", call.span,
+         str("the call of instruction ", quoted(call.instr->name),
+             call.strides.empty() ? " has no strides" : " has strides", " at stage `", name(stage),
+             "`"),
+         {"only buffers that are flat, at stage `final`, have strides"},
+         call.strides.empty() ? "write `strides ([…], …)` after the operands, or lower with flatten"
+                              : "leave the strides out, or call it in a function of stage `final`");
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const Region& region = call.operands[i];
     const BufferNode& operand = *call.instr->operands[i].buffer;
@@ -116,9 +109,9 @@ void check_call(const InstrCall& call, Stage stage) {
            str(which, " lives in `", print(operand.scope), "`, ", quoted(region.buffer->name),
                " in `", print(region.buffer->scope), "`"),
            {}, str("copy into a buffer in `", print(operand.scope), "` first"));
-    // A final function has flattened its buffers: the region only says where the operand begins.
+    // The strides say where the elements are.
     if (stage == Stage::Final) continue;
-    const auto dims = fitting(region, operand);
+    const auto dims = operand_dims(region, operand);
     if (!dims) {
       std::string shape;
       for (const Expr& e : operand.shape)

@@ -46,10 +46,11 @@ constexpr Pass kAll[] = {
 };
 
 constexpr Pass kCpu[] = {
-    kLowerInstructions, kLowerBlocks, kSimplify,        kLowerVthread,
-    kCompactStorage,    kSimplify,    kPartition,       kSimplify,
-    kVectorize,         kUnroll,      kSimplify,        kLowerUpdates,
-    kFlatten,           kSimplify,    kHoistInvariants, kEliminateCommonSubexpressions,
+    kLowerInstructions, kLowerBlocks,    kSimplify,
+    kLowerVthread,      kCompactStorage, kSimplify,
+    kPartition,         kSimplify,       kVectorize,
+    kLowerUpdates,      kFlatten,        kSimplify,
+    kHoistInvariants,   kUnroll,         kEliminateCommonSubexpressions,
     kRemoveDead,
 };
 

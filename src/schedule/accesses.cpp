@@ -2,6 +2,7 @@
 #include "schedule/accesses.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "arith/region.h"
@@ -167,9 +168,9 @@ bool tells_apart(const Access& a, const ir::For& loop, const arith::Context& con
 }
 
 /// Can `a` and `b` never meet when `mine` and `theirs` (one loop's variable, for each) differ?
-bool never_meet(const Access& a, const Access& b, const ir::VarMap& other,
+bool never_meet(const Access& a, const Access& b, bool one_block, const ir::VarMap& other,
                 const arith::Context& context) {
-  if (a.block && a.block == b.block && !a.block->opaque) {
+  if (one_block) {
     if (differ(a.spatial, substituted(a.spatial, other), context)) return true;
   }
   return arith::disjoint(a.region, ir::substitute(b.region, other), context);
@@ -217,6 +218,13 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
     for (const ir::Var& v : a.loaded) other.try_emplace(v, ir::Var(v.name() + "'", v.type()));
   }
 
+  std::map<const ir::Block*, bool> apart;
+  const auto told_apart = [&](const Access& a) {
+    const auto [entry, fresh] = apart.try_emplace(a.block, false);
+    if (fresh) entry->second = tells_apart(a, loop, base);
+    return entry->second;
+  };
+
   std::vector<Conflict> out;
   const ir::Var mine = loop.var;
   const Expr theirs = ir::substitute(Expr(mine), other);
@@ -226,14 +234,15 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
       const Access& b = all[j];
       if (a.region.buffer != b.region.buffer || !(a.write || b.write)) continue;
       if (a.is_private || b.is_private) continue;
-      if (a.block && a.block == b.block && !a.block->opaque && tells_apart(a, loop, base)) continue;
+      const bool one_block = a.block && a.block == b.block && !a.block->opaque;
+      if (one_block && told_apart(a)) continue;
       bool proved = true;
       for (const Expr& order : {mine < theirs, theirs < mine}) {
         arith::Context context = base;
         context.assume(order);
         if (a.condition) context.assume(a.condition);
         if (b.condition) context.assume(ir::substitute(b.condition, other));
-        proved = proved && never_meet(a, b, other, context);
+        proved = proved && never_meet(a, b, one_block, other, context);
       }
       if (!proved) out.push_back({a, b});
     }

@@ -5,9 +5,12 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "schedule/nests.h"
 #include "support/str.h"
 
 namespace tilewright::schedule {
+
+using ir::Stmt;
 
 void require_serial(const ir::For& loop, std::string_view step) {
   if (loop.loop == ir::ForKind::Serial) return;
@@ -15,6 +18,86 @@ void require_serial(const ir::For& loop, std::string_view step) {
                .message = str("cannot ", step, " `", loop.var.name(), "`"),
                .notes = {str("`", loop.var.name(), "` is ", name(loop.loop), " already")},
                .help = str(step, " the loop first, then say how its parts run")});
+}
+
+namespace {
+
+/// The first statement below `body` that synchronises, in words; empty when there is none.
+std::string sync_below(const Stmt& body) {
+  std::string found;
+  const auto say = [&](const std::string& what) {
+    if (found.empty()) found = what;
+  };
+  ir::walk(
+      body, [&](const ir::Agents&) { say("agents stand inside"); },
+      [&](const ir::Barrier&) { say("a barrier stands inside"); },
+      [&](const ir::ChannelOp& op) {
+        say(str("it synchronises on channel `", op.channel->name, "`"));
+      },
+      [&](const ir::Async& async) {
+        say(str("it synchronises on channel `", async.channel->name, "`"));
+      });
+  return found;
+}
+
+/// What ir/verify says of loops inside and around each other, before it is too late to refuse.
+void require_place(const Program& program, const ir::For& loop, ir::ForKind kind,
+                   ir::ThreadAxis axis, std::string_view step) {
+  const auto refuse = [&](const std::string& note, const std::string& help) {
+    throw Error({.code = "schedule.loop.place",
+                 .message = str("cannot ", step, " `", loop.var.name(), "`"),
+                 .notes = {note},
+                 .help = help});
+  };
+  using enum ir::ForKind;
+  const auto concurrent = [](ir::ForKind k) { return k == Parallel || k == Bound || k == VThread; };
+  const auto lanes = [&](const ir::For& outer, const ir::For& inner) {
+    refuse(str("`", inner.var.name(), "` would start threads inside of the lanes of `",
+               outer.var.name(), "`"),
+           "vectorize loops inside of all parallel ones");
+  };
+  const auto threads = [&](const ir::For& outer, const ir::For& inner) {
+    refuse(str("`", inner.var.name(), "` would be bound inside of the parallel loop `",
+               outer.var.name(), "`"),
+           "bind the loops outside as well, to blocks");
+  };
+  for (const Stmt& s : program.path_to(loop)) {
+    if (s.as<ir::Agents>() && kind == Bound)
+      refuse("it is run by an agent, which has threads of its own", "bind loops outside of agents");
+    const auto* outer = s.as<ir::For>();
+    if (!outer || outer == &loop) continue;
+    if (concurrent(kind) && outer->loop == Vectorized) lanes(*outer, loop);
+    if (kind == Bound && outer->loop == Parallel) threads(*outer, loop);
+  }
+  ir::walk(
+      loop.body,
+      [&](const ir::For& inner) {
+        if (kind == Vectorized && concurrent(inner.loop)) lanes(loop, inner);
+        if (kind == Parallel && inner.loop == Bound) threads(loop, inner);
+      },
+      [&](const ir::Agents&) {
+        if (kind == Parallel || kind == VThread ||
+            (kind == Bound && axis >= ir::ThreadAxis::ThreadX))
+          refuse("agents stand inside", "bind the loop to blocks");
+      },
+      [&](const ir::Barrier&) {
+        if (kind == Parallel || kind == VThread)
+          refuse("a barrier stands inside", "bind the loop to blocks or threads");
+      });
+  if (kind != Vectorized) return;
+  if (const std::string sync = sync_below(loop.body); !sync.empty())
+    refuse(sync, "vectorize loops that only compute");
+}
+
+}  // namespace
+
+void require_no_sync(const ir::For& loop, std::string_view step) {
+  const std::string sync = sync_below(loop.body);
+  if (sync.empty()) return;
+  throw Error({.code = "schedule.loop.sync",
+               .message = str("cannot ", step, " `", loop.var.name(), "`"),
+               .notes = {sync},
+               .help = str(step, " the loop before its iterations overlap")});
 }
 
 std::vector<const ir::For*> perfect_chain(const Program& program,
@@ -35,7 +118,7 @@ std::vector<const ir::For*> perfect_chain(const Program& program,
   const Path path = program.path_to(*inner);
   std::vector<const ir::For*> chain;
   size_t remaining = loops.size();
-  for (const ir::Stmt& s : path) {
+  for (const Stmt& s : path) {
     const auto* l = s.as<ir::For>();
     const bool named = l && std::find(loops.begin(), loops.end(), l) != loops.end();
     if (chain.empty() && !named) continue;
@@ -65,27 +148,25 @@ void require_independent(const Program& program, const ir::For& loop, bool allow
   }
 }
 
+void require_axis_order(const Program& program, const ir::For& loop, ir::ThreadAxis axis) {
+  for (const ir::For* outer : program.loops_around(loop)) {
+    if (outer->loop == ir::ForKind::Bound && outer->axis >= axis)
+      throw Error({.code = "schedule.bind.order",
+                   .message = str("cannot bind `", loop.var.name(), "` to ", ir::name(axis)),
+                   .notes = {str("`", outer->var.name(), "` around it is bound to ",
+                                 ir::name(outer->axis))},
+                   .help = "bind blocks outside of clusters and clusters outside of threads, each "
+                           "axis once on a path"});
+  }
+}
+
 void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::ThreadAxis axis,
               std::string_view step) {
   require_serial(loop, step);
-  const auto concurrent = [](ir::ForKind k) {
-    return k == ir::ForKind::Parallel || k == ir::ForKind::Bound || k == ir::ForKind::VThread;
-  };
-  const auto refuse = [&](const ir::For& outer, const ir::For& inner) {
-    throw Error(
-        {.code = "schedule.loop.place",
-         .message = str("cannot ", step, " `", loop.var.name(), "`"),
-         .notes = {str("`", inner.var.name(), "` would start threads inside of the lanes of `",
-                       outer.var.name(), "`")},
-         .help = "vectorize loops inside of all parallel ones"});
-  };
-  if (concurrent(kind))
-    for (const ir::For* outer : program.loops_around(loop))
-      if (outer->loop == ir::ForKind::Vectorized) refuse(*outer, loop);
-  if (kind == ir::ForKind::Vectorized)
-    ir::walk(loop.body, [&](const ir::For& inner) {
-      if (concurrent(inner.loop)) refuse(loop, inner);
-    });
+  const bool concurrent =
+      kind == ir::ForKind::Parallel || kind == ir::ForKind::Bound || kind == ir::ForKind::VThread;
+  if (concurrent) require_outside_of_blocks(program, loop, step);
+  require_place(program, loop, kind, axis, step);
   program.replace(loop, ir::with(loop, [&](ir::For& f) {
                     f.loop = kind;
                     f.axis = axis;

@@ -13,13 +13,19 @@ namespace tilewright::schedule {
 /// An Error unless the loop is serial: a kind once given is the last word on a loop.
 void require_serial(const ir::For& loop, std::string_view step);
 
+/// An Error when something below the loop synchronises: its statements belong together.
+void require_no_sync(const ir::For& loop, std::string_view step);
+
 /// The loops as a chain from outermost to innermost, each perfectly nested in the one before up to
 /// loops that stand between them (which are part of the chain). An Error when they do not nest.
 std::vector<const ir::For*> perfect_chain(const Program& program,
                                           const std::vector<const ir::For*>& loops,
                                           std::string_view step);
 
-/// Gives the loop another kind when its iterations are independent.
+/// Throws when a loop around is bound to this axis, or to one that belongs inside of it.
+void require_axis_order(const Program& program, const ir::For& loop, ir::ThreadAxis axis);
+
+/// Gives the loop another kind, where such a loop may stand; its iterations are independent.
 void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::ThreadAxis axis,
               std::string_view step);
 

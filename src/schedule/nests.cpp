@@ -18,6 +18,29 @@ Stmt nest_of(const Program& program, const ir::Block& block) {
   return root;
 }
 
+void require_outside_of_blocks(const Program& program, const ir::StmtNode& stmt,
+                               std::string_view step) {
+  const auto* loop = stmt.kind == ir::StmtKind::For ? &static_cast<const ir::For&>(stmt) : nullptr;
+  for (const Stmt& around : program.path_to(stmt)) {
+    const auto* block = around.as<ir::Block>();
+    if (!block || around.get() == &stmt) continue;
+    throw Error({.code = "schedule.block.nested",
+                 .message = loop ? str("cannot ", step, " `", loop->var.name(), "`")
+                                 : str("cannot ", step, " block `",
+                                       static_cast<const ir::Block&>(stmt).name, "`"),
+                 .notes = {str("it stands inside block `", block->name, "`")},
+                 .help = str("use ", step, " before blockize, or on block `", block->name, "`")});
+  }
+}
+
+bool holds_others(const ir::Block& block) {
+  bool found = false;
+  for (const Stmt& s : {block.body, block.init})
+    ir::walk(
+        s, [&](const ir::Block&) { found = true; }, [&](const ir::InstrCall&) { found = true; });
+  return found;
+}
+
 void remove(Program& program, const Stmt& stmt) {
   const Path path = program.path_to(stmt);
   size_t top = path.size() - 1;
@@ -198,22 +221,32 @@ std::vector<ir::Range> iterated(const Program& program, const ir::Block& block, 
 }
 
 std::string why_not_exact(const Program& program, const ir::Block& block, const Stmt& root) {
+  const Path path = program.path_to(block);
+  for (auto s = std::find(path.begin(), path.end(), root); s != path.end(); ++s)
+    if (s->as<ir::If>() || s->as<ir::While>())
+      return str("block `", block.name, "` stands under a condition");
   const InnerLoops inner(program, block, root);
-  const std::vector<ir::Range> box = widened_bindings(block, inner);
-  arith::Context context = inner.outside;
-  std::vector<Expr> bindings;
-  Expr places = 1;
-  for (size_t i = 0; i < block.iters.size(); ++i) {
-    if (block.iters[i].kind != ir::IterKind::Spatial) continue;
-    bindings.push_back(block.iters[i].binding);
-    places = places * box[i].extent;
-  }
   for (const ir::BlockIter& it : block.iters) {
     if (it.kind == ir::IterKind::Spatial) continue;
     for (const ir::For* l : program.loops_around(block))
       if (uses(it.binding, l->var) &&
           std::find(inner.loops.begin(), inner.loops.end(), l) == inner.loops.end())
         return str("the reduction goes on in loop `", l->var.name(), "` outside");
+  }
+  return why_not_box(program, block, root, /*spatial_only=*/true);
+}
+
+std::string why_not_box(const Program& program, const ir::Block& block, const Stmt& root,
+                        bool spatial_only) {
+  const InnerLoops inner(program, block, root);
+  const std::vector<ir::Range> box = widened_bindings(block, inner);
+  arith::Context context = inner.outside;
+  std::vector<Expr> bindings;
+  Expr places = 1;
+  for (size_t i = 0; i < block.iters.size(); ++i) {
+    if (spatial_only && block.iters[i].kind != ir::IterKind::Spatial) continue;
+    bindings.push_back(block.iters[i].binding);
+    places = places * box[i].extent;
   }
   std::vector<ir::Var> serving;
   ir::VarMap first;
@@ -248,6 +281,18 @@ std::string why_not_exact(const Program& program, const ir::Block& block, const 
     if (!context.can_prove(ir::substitute(ir::substitute(block.predicate, values), first)))
       return str("the predicate of block `", block.name, "` leaves elements out");
   }
+  return {};
+}
+
+std::string why_not_everywhere(const Program& program, const ir::Block& block) {
+  const Stmt& all = program.func().body;
+  if (const std::string why = why_not_exact(program, block, all); !why.empty()) return why;
+  const arith::Context context(program.func());
+  const std::vector<ir::Range> box = iterated(program, block, all);
+  for (size_t i = 0; i < box.size(); ++i)
+    if (!context.can_prove_equal(box[i].min, 0) ||
+        !context.can_prove(block.iters[i].extent <= box[i].extent))
+      return str("block `", block.name, "` runs only a part of `", block.iters[i].var.name(), "`");
   return {};
 }
 
@@ -306,9 +351,60 @@ bool starts_below(const Program& program, const ir::Block& block, const Stmt& ro
   ir::VarMap first;
   for (const ir::For* l : inner.loops) first[l->var] = l->min;
   return std::all_of(block.iters.begin(), block.iters.end(), [&](const ir::BlockIter& it) {
-    return it.kind == ir::IterKind::Spatial ||
+    return it.kind != ir::IterKind::Reduction ||
            inner.outside.can_prove_equal(ir::substitute(it.binding, first), 0);
   });
+}
+
+arith::Context context_outside(const Program& program, const Stmt& stmt) {
+  return program.context_at(InnerLoops::above(program.path_to(stmt)));
+}
+
+bool surely_runs(const Program& program, const Stmt& a, const Stmt& b) {
+  const Path path = program.path_to(a), other = program.path_to(b);
+  const auto split = std::mismatch(path.begin(), path.end(), other.begin(), other.end());
+  for (auto s = split.first; s + 1 < path.end(); ++s) {
+    if (s->as<ir::Seq>() || s->as<ir::Alloc>() || s->as<ir::Let>()) continue;
+    const auto* l = s->as<ir::For>();
+    if (!l || !context_outside(program, *s).can_prove(Expr(1) <= l->extent)) return false;
+  }
+  return true;
+}
+
+Stmt init_nest(const ir::Block& b, const std::vector<const ir::For*>& spatial_loops,
+               const ir::VarMap& first, const std::string& name) {
+  ir::VarMap fresh;
+  std::vector<ir::Var> vars;
+  for (const ir::For* l : spatial_loops) {
+    vars.emplace_back(str(l->var.name(), "_init"));
+    fresh[l->var] = vars.back();
+  }
+  const auto at_start = [&](const Expr& e) {
+    return ir::substitute(ir::substitute(e, first), fresh);
+  };
+  ir::VarMap iters, starts;
+  std::vector<ir::BlockIter> spatial;
+  for (const ir::BlockIter& it : b.iters) {
+    if (it.kind == ir::IterKind::Reduction) {
+      starts[it.var] = 0;
+      continue;
+    }
+    const ir::Var var(it.var.name());
+    iters[it.var] = var;
+    spatial.push_back({var, it.kind, it.extent, at_start(it.binding)});
+  }
+  const auto own = [&](const auto& part) {
+    return ir::substitute(ir::substitute(part, starts), iters);
+  };
+  const Expr predicate = b.predicate ? at_start(own(b.predicate)) : Expr();
+  std::vector<ir::Region> writes;
+  for (const ir::Region& w : b.writes) writes.push_back(own(w));
+  Stmt nest = ir::make_stmt<ir::Block>(b.span, name, spatial, predicate, std::vector<ir::Region>{},
+                                       writes, nullptr, own(b.init));
+  for (size_t i = spatial_loops.size(); i-- > 0;)
+    nest = ir::make_stmt<ir::For>(spatial_loops[i]->span, vars[i], at_start(spatial_loops[i]->min),
+                                  at_start(spatial_loops[i]->extent), nest);
+  return nest;
 }
 
 bool is_written_before(const Program& program, const ir::Region& region, const Stmt& place,
@@ -318,7 +414,7 @@ bool is_written_before(const Program& program, const ir::Region& region, const S
   for (const Access& a : accesses_of(program.func().body)) {
     if (!a.write || !a.block || a.region.buffer != region.buffer) continue;
     const Stmt nest = nest_of(program, *a.block);
-    if (!stands_before(program, nest, place)) continue;
+    if (!stands_before(program, nest, place) || !surely_runs(program, nest, place)) continue;
     // Nothing but an exact box is known to be written all over.
     bool plain = !a.block->opaque;
     std::vector<ir::Range> written;
@@ -335,6 +431,27 @@ bool is_written_before(const Program& program, const ir::Region& region, const S
     }
     if (!plain || !why_not_exact(program, *a.block, nest).empty()) continue;
     if (arith::covers({region.buffer, written, {}}, region, context)) return true;
+  }
+  return false;
+}
+
+bool overwrites(const Program& program, const ir::Block& block, const ir::Buffer& buffer) {
+  arith::Context context(program.func());
+  std::vector<ir::Var> vars;
+  for (const ir::BlockIter& it : block.iters) {
+    if (it.kind == ir::IterKind::Reduction || ir::is_const(it.extent, 1)) continue;
+    context.bind(it.var, 0, it.extent);
+    vars.push_back(it.var);
+  }
+  if (vars.empty()) return false;
+  for (const ir::Region& w : block.writes) {
+    if (w.buffer != buffer) continue;
+    std::vector<Expr> index;
+    for (const ir::Range& r : w.ranges) {
+      if (!ir::is_const(r.extent, 1)) return true;
+      index.push_back(r.min);
+    }
+    if (!arith::iter_map(index, vars, context).injective) return true;
   }
   return false;
 }
@@ -373,6 +490,33 @@ Path innermost_around(const Stmt& body, const ir::Buffer& buffer) {
 
 }  // namespace
 
+namespace {
+
+/// A buffer that each thread or lane had for itself may become one for all only when none of them
+/// writes it.
+void require_unshared(const Stmt& outer, const ir::Buffer& buffer) {
+  const ir::For* shared = nullptr;
+  ir::walk(outer, [&](const ir::For& l) {
+    const bool in_order = l.loop == ir::ForKind::Serial || l.loop == ir::ForKind::Unrolled;
+    bool holds = false;
+    ir::walk(l.body, [&](const ir::Alloc& a) { holds = holds || a.buffer == buffer; });
+    if (!in_order && holds) shared = &l;
+    return holds && !shared;
+  });
+  if (!shared) return;
+  for (const Access& a : accesses_of(shared->body))
+    if (a.write && a.region.buffer == buffer)
+      throw Error(
+          {.code = "schedule.alloc.threads",
+           .message =
+               str("cannot move a use of `", buffer->name, "` out of `", shared->var.name(), "`"),
+           .notes = {str("`", shared->var.name(), "` is ", ir::name(shared->loop),
+                         ", and each of its iterations writes a `", buffer->name, "` of its own")},
+           .help = "move the block before saying how the loop runs"});
+}
+
+}  // namespace
+
 void widen_allocations(Program& program) {
   std::vector<ir::Buffer> allocated;
   ir::walk(program.func().body, [&](const ir::Alloc& a) { allocated.push_back(a.buffer); });
@@ -381,6 +525,7 @@ void widen_allocations(Program& program) {
     if (around.empty()) continue;
     const Stmt alloc = Stmt::of(*allocation_of(program, buffer));
     if (std::find(around.begin(), around.end(), alloc) != around.end()) continue;
+    require_unshared(around.back(), buffer);
     const Stmt inner = ir::rewrite(around.back(), [&](const ir::Alloc& a, auto& self) -> Stmt {
       return a.buffer == buffer ? self(a.body) : self.children(a);
     });

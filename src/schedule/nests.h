@@ -14,6 +14,13 @@ namespace tilewright::schedule {
 /// The outermost loop that holds nothing but this block, or the block itself.
 ir::Stmt nest_of(const Program& program, const ir::Block& block);
 
+/// An Error when a block stands around the statement, a loop or block: what a block's iterators and
+/// regions say would no longer hold if something moved into it or out of it.
+void require_outside_of_blocks(const Program& program, const ir::StmtNode& stmt,
+                               std::string_view step);
+/// Does the block hold blocks or calls of instructions, so that its body is not its own statement?
+bool holds_others(const ir::Block& block);
+
 /// Takes a statement out; loops, allocations and sequences left with nothing in them go too.
 void remove(Program& program, const ir::Stmt& stmt);
 
@@ -24,6 +31,10 @@ void insert_after(Program& program, const ir::Stmt& place, const ir::Stmt& what)
 /// Does `a` stand before `b` in program order, neither inside the other?
 bool stands_before(const Program& program, const ir::Stmt& a, const ir::Stmt& b);
 bool contains(const ir::Stmt& outer, const ir::Stmt& inner);
+
+/// Does `a`, which stands before or after `b`, run whenever `b` does: under no condition of its
+/// own, in no loop that may be empty?
+bool surely_runs(const Program& program, const ir::Stmt& a, const ir::Stmt& b);
 
 /// The iterators of a block by the dimension of its result: writes[0] is one element whose index in
 /// dimension d is iterator d. An Error that names the block when it is not so.
@@ -56,6 +67,15 @@ std::vector<ir::Range> iterated(const Program& program, const ir::Block& block,
 /// too large: whoever reads all of one must know that all of it was written.
 std::string why_not_exact(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
+/// Why the block does not run each instance of its domain exactly once in the whole function; empty
+/// when it does.
+std::string why_not_everywhere(const Program& program, const ir::Block& block);
+
+/// The same without a word on the reduction, which may go on outside of `root`; the box of all
+/// iterators when not `spatial_only`.
+std::string why_not_box(const Program& program, const ir::Block& block, const ir::Stmt& root,
+                        bool spatial_only);
+
 /// Why the block does not run its whole reduction, each term once, below `root`; empty when it
 /// does.
 std::string why_not_whole(const Program& program, const ir::Block& block, const ir::Stmt& root);
@@ -68,17 +88,33 @@ const ir::For* deciding_loop(const Program& program, const ir::Block& block, con
 /// iteration of these loops? A part that partition cut off does not start it.
 bool starts_below(const Program& program, const ir::Block& block, const ir::Stmt& root);
 
+/// Splits the init off a reduction, into a block of its own before `at`, and gives its name.
+std::string split_init_off(Program& program, const ir::Block& block, const ir::For& at);
+
+/// The init of a reduction as a block of its own, in copies of the loops listed: those that serve
+/// no reduction iterator. The others stand at `first`.
+ir::Stmt init_nest(const ir::Block& block, const std::vector<const ir::For*>& spatial_loops,
+                   const ir::VarMap& first, const std::string& name);
+
 /// Is every element of `region` written before `place` runs: a parameter, or the exact result of
 /// one block that stands before?
 bool is_written_before(const Program& program, const ir::Region& region, const ir::Stmt& place,
                        const arith::Context& context);
+
+/// Does the block write one element of `buffer` in several instances, as a ring is written? Whoever
+/// reads such a buffer must stay where it is.
+bool overwrites(const Program& program, const ir::Block& block, const ir::Buffer& buffer);
+
+/// What is known outside of a statement.
+arith::Context context_outside(const Program& program, const ir::Stmt& stmt);
 
 /// Moves the allocation of `buffer` so that it encloses just the body of `loop`. All uses must be
 /// inside.
 void sink_allocation(Program& program, const ir::Buffer& buffer, const ir::Var& loop);
 
 /// After statements have moved: an allocation that no longer encloses all uses of its buffer moves
-/// out to the innermost statement that does.
+/// out to the innermost statement that does. An Error when it would leave a concurrent loop that
+/// writes it.
 void widen_allocations(Program& program);
 
 /// Where `buffer` is allocated; null for parameters.

@@ -65,6 +65,31 @@ const ir::Block& Program::block(const BlockRef& ref) const {
   return *found;
 }
 
+Stmt Program::loop_or_block(const AnyRef& ref) const {
+  const auto named = names_.find(ref.name);
+  if (named != names_.end() && std::holds_alternative<LoopResult>(named->second))
+    return Stmt::of(loop(LoopRef{ref.name}));
+  return Stmt::of(block(BlockRef{ref.name}));
+}
+
+bool Program::is_loop(const AnyRef& ref) const {
+  const auto named = names_.find(ref.name);
+  if (named == names_.end()) unknown(ref.name, "loop or block");
+  return std::holds_alternative<LoopResult>(named->second);
+}
+
+const ir::Instruction& Program::instruction(const std::string& name) const {
+  std::string known;
+  for (const ir::Instruction& i : instructions_) {
+    if (i->name == name) return i;
+    known += str(known.empty() ? "`" : ", `", i->name, "`");
+  }
+  throw Error({.code = "schedule.instruction.unknown",
+               .message = str("there is no instruction `", name, "`"),
+               .notes = {known.empty() ? "no instructions were given" : str("known are ", known)},
+               .help = "declare it (`instr …`), or schedule for a target that has it"});
+}
+
 int64_t Program::value(const Number& number) const {
   require(!number.open, "an open number has no value of its own");
   if (number.decision.empty()) return number.value;
@@ -141,7 +166,9 @@ Stmt guarded(const Stmt& stmt, const ir::Expr& condition) {
   };
   if (const auto* block = stmt.as<ir::Block>())
     return ir::with(*block, [&](ir::Block& b) { b.predicate = ir::both(condition, b.predicate); });
-  if (const auto* loop = stmt.as<ir::For>()) return inside(*loop);
+  if (const auto* loop = stmt.as<ir::For>();
+      loop && !has_load(loop->min) && !has_load(loop->extent))
+    return inside(*loop);
   if (const auto* let = stmt.as<ir::Let>(); let && !has_load(let->value)) return inside(*let);
   if (const auto* alloc = stmt.as<ir::Alloc>()) return inside(*alloc);
   if (const auto* all = stmt.as<ir::Seq>()) {
@@ -198,6 +225,14 @@ Stmt with_fresh_names(const Stmt& stmt) {
             ir::make_buffer(b.name, b.elem, b.shape, b.scope, b.layout, b.alignment, b.span);
         return self.children(alloc);
       });
+}
+
+Stmt copy_of(const Program& program, const Stmt& stmt, const std::string& suffix) {
+  return ir::rewrite(with_fresh_names(stmt), [&](const ir::Block& b, auto& self) -> Stmt {
+    const Stmt inner = self.children(b);
+    return ir::with(*inner.as<ir::Block>(),
+                    [&](ir::Block& n) { n.name = program.fresh_block_name(b.name + suffix); });
+  });
 }
 
 }  // namespace tilewright::schedule

@@ -19,14 +19,21 @@ using Path = std::vector<ir::Stmt>;
 /// works on a copy, which replaces the old one only when the step has succeeded.
 class Program {
  public:
-  explicit Program(ir::LoopFunc func) : func_(std::move(func)) {}
+  /// `instructions` are those that tensorize may name: the target's and the user's own.
+  explicit Program(ir::LoopFunc func, std::vector<ir::Instruction> instructions = {})
+      : func_(std::move(func)), instructions_(std::move(instructions)) {}
 
   const ir::LoopFunc& func() const { return func_; }
 
   /// The loop or block a reference names; an Error when it is no longer there.
   const ir::For& loop(const LoopRef& ref) const;
   const ir::Block& block(const BlockRef& ref) const;
+  /// Either, as a statement.
+  ir::Stmt loop_or_block(const AnyRef& ref) const;
   const ir::Block* find_block(const std::string& name) const;
+  bool is_loop(const AnyRef& ref) const;
+  /// The instruction of that name; an Error when there is none.
+  const ir::Instruction& instruction(const std::string& name) const;
   /// The value of a number; an Error when its decision does not exist or it is open.
   int64_t value(const Number& number) const;
 
@@ -55,6 +62,7 @@ class Program {
 
  private:
   ir::LoopFunc func_;
+  std::vector<ir::Instruction> instructions_;
   std::map<std::string, Result> names_;
   std::map<std::string, int64_t> decisions_;
 };
@@ -72,5 +80,7 @@ const ir::Param* param_of(const ir::LoopFunc& func, const ir::Buffer& buffer);
 /// A copy of a statement in which every variable bound inside (loops, lets, block iterators) and
 /// every buffer allocated inside is a new object of the same name.
 ir::Stmt with_fresh_names(const ir::Stmt& stmt);
+/// Such a copy to stand beside the original: its blocks are called `<name><suffix>`.
+ir::Stmt copy_of(const Program& program, const ir::Stmt& stmt, const std::string& suffix);
 
 }  // namespace tilewright::schedule

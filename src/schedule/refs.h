@@ -21,6 +21,15 @@ struct BlockRef {
   friend bool operator==(const BlockRef&, const BlockRef&) = default;
 };
 
+/// Either of them.
+struct AnyRef {
+  std::string name;
+  AnyRef() = default;
+  AnyRef(const LoopRef& loop) : name(loop.name) {}
+  AnyRef(const BlockRef& block) : name(block.name) {}
+  friend bool operator==(const AnyRef&, const AnyRef&) = default;
+};
+
 /// A number in a step: written out (`16`), a decision of the trace (`$tile`), or open (`?`), which
 /// the step works out from the others.
 struct Number {
@@ -42,6 +51,18 @@ struct Number {
     return n;
   }
   friend bool operator==(const Number&, const Number&) = default;
+};
+
+/// The value of a hint: a number, or a text that is not empty.
+struct HintValue {
+  Number number;
+  std::string text;
+  HintValue() = default;
+  HintValue(Number n) : number(std::move(n)) {}
+  HintValue(int n) : number(n) {}
+  HintValue(std::string t) : text(std::move(t)) {}
+  HintValue(const char* t) : text(t) {}
+  friend bool operator==(const HintValue&, const HintValue&) = default;
 };
 
 /// What a step gives back. A loop is known by its variable, a block by its name.

@@ -84,6 +84,30 @@ LoopRef Schedule::merge(const LoopRef& first, const LoopRef& second) {
   return run_loops(Merge{first, second}).at(0);
 }
 
+LoopRef Schedule::swizzle_order(const LoopRef& y, const LoopRef& x, Number group) {
+  return run_loops(SwizzleOrder{y, x, std::move(group)}).at(0);
+}
+
+std::array<LoopRef, 2> Schedule::specialize(const LoopRef& loop, std::string condition) {
+  const std::vector<std::string> names = run(Specialize{loop, std::move(condition)});
+  return {LoopRef{names.at(0)}, LoopRef{names.at(1)}};
+}
+
+std::array<BlockRef, 2> Schedule::specialize(const BlockRef& block, std::string condition) {
+  const std::vector<std::string> names = run(Specialize{block, std::move(condition)});
+  return {BlockRef{names.at(0)}, BlockRef{names.at(1)}};
+}
+
+BlockRef Schedule::reindex(const BlockRef& block, std::string buffer) {
+  return run_block(Reindex{block, std::move(buffer)});
+}
+
+std::vector<BlockRef> Schedule::pad(const BlockRef& block, std::vector<Number> multiples) {
+  std::vector<BlockRef> out;
+  for (std::string& name : run(Pad{block, std::move(multiples)})) out.push_back({std::move(name)});
+  return out;
+}
+
 BlockRef Schedule::cache_read(const BlockRef& block, std::string buffer, ir::ScopeKind scope) {
   return run_block(CacheRead{block, std::move(buffer), {scope, {}}});
 }
@@ -99,6 +123,25 @@ BlockRef Schedule::decompose_reduction(const BlockRef& block, const LoopRef& loo
 std::array<BlockRef, 2> Schedule::rfactor(const BlockRef& block, const LoopRef& loop) {
   const std::vector<std::string> names = run(RFactor{block, loop});
   return {BlockRef{names.at(0)}, BlockRef{names.at(1)}};
+}
+
+LoopRef Schedule::pipeline(const LoopRef& loop, Number stages, Overlap overlap) {
+  return run_loops(Pipeline{loop, std::move(stages), overlap}).at(0);
+}
+
+std::vector<LoopRef> Schedule::agents(const LoopRef& loop, std::vector<std::string> roles,
+                                      std::vector<Number> statements, Number slots) {
+  return run_loops(Agents{loop, std::move(roles), std::move(statements), std::move(slots)});
+}
+
+std::array<LoopRef, 2> Schedule::persistent(const LoopRef& loop, Number count, Workers workers) {
+  return exactly<2>(run_loops(Persistent{loop, std::move(count), workers}));
+}
+
+BlockRef Schedule::blockize(const LoopRef& loop) { return run_block(Blockize{loop}); }
+
+BlockRef Schedule::tensorize(const AnyRef& nest, std::string instruction) {
+  return run_block(Tensorize{nest, std::move(instruction)});
 }
 
 void wrong_count(size_t wanted, size_t found) {

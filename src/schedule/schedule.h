@@ -13,7 +13,8 @@ namespace tilewright::schedule {
 ///   s.reorder({y0, x, k, y1});
 class Schedule {
  public:
-  explicit Schedule(ir::LoopFunc func) : program_(std::move(func)) {
+  explicit Schedule(ir::LoopFunc func, std::vector<ir::Instruction> instructions = {})
+      : program_(std::move(func), std::move(instructions)) {
     trace_.name = program_.func().name;
   }
 
@@ -47,7 +48,15 @@ class Schedule {
   std::vector<LoopRef> partition(const LoopRef& loop, std::vector<Number> points);
   std::vector<LoopRef> fission(const LoopRef& loop, Number after);
   LoopRef merge(const LoopRef& first, const LoopRef& second);
+  LoopRef swizzle_order(const LoopRef& y, const LoopRef& x, Number group);
+  /// The copy for which the condition holds, and the other one.
+  std::array<LoopRef, 2> specialize(const LoopRef& loop, std::string condition);
+  std::array<BlockRef, 2> specialize(const BlockRef& block, std::string condition);
+  void annotate(const AnyRef& target, std::string key, HintValue value) {
+    run(Annotate{target, std::move(key), std::move(value)});
+  }
   void compute_at(const BlockRef& block, const LoopRef& loop) { run(ComputeAt{block, loop}); }
+  void compute_root(const BlockRef& block) { run(ComputeRoot{block}); }
   void reverse_compute_at(const BlockRef& block, const LoopRef& loop) {
     run(ReverseComputeAt{block, loop});
   }
@@ -58,6 +67,16 @@ class Schedule {
   void set_scope(const BlockRef& block, std::string buffer, ir::ScopeKind scope) {
     run(SetScope{block, std::move(buffer), {scope, {}}});
   }
+  void store_at(const BlockRef& block, const LoopRef& loop) { run(StoreAt{block, loop}); }
+  void rolling_buffer(const BlockRef& block, const LoopRef& loop) {
+    run(RollingBuffer{block, loop});
+  }
+  void set_layout(const BlockRef& block, std::string buffer, ir::Layout layout) {
+    run(SetLayout{block, std::move(buffer), std::move(layout)});
+  }
+  BlockRef reindex(const BlockRef& block, std::string buffer);
+  /// The blocks that fill padded inputs, then those that copy results out.
+  std::vector<BlockRef> pad(const BlockRef& block, std::vector<Number> multiples);
   void transform_layout(const BlockRef& block, std::string buffer, IndexMap map) {
     run(TransformLayout{block, std::move(buffer), std::move(map)});
   }
@@ -65,6 +84,30 @@ class Schedule {
 
   /// The block of partial results, and the one that combines them.
   std::array<BlockRef, 2> rfactor(const BlockRef& block, const LoopRef& loop);
+
+  void prefetch(const LoopRef& at, const LoopRef& along, std::string buffer, Number distance,
+                Number level) {
+    run(Prefetch{at, along, std::move(buffer), std::move(distance), std::move(level)});
+  }
+  void double_buffer(const LoopRef& loop, std::string buffer) {
+    run(DoubleBuffer{loop, std::move(buffer)});
+  }
+
+  /// The loop that runs both parts.
+  LoopRef pipeline(const LoopRef& loop, Number stages, Overlap overlap = Overlap::Sync);
+  /// The loop of each agent.
+  std::vector<LoopRef> agents(const LoopRef& loop, std::vector<std::string> roles,
+                              std::vector<Number> statements, Number slots);
+  /// The loop over workers, and that of one worker.
+  std::array<LoopRef, 2> persistent(const LoopRef& loop, Number count, Workers workers = {});
+  void cluster(const LoopRef& loop, ir::ThreadAxis axis) { run(Cluster{loop, axis}); }
+  void fuse_reductions(const LoopRef& loop, std::vector<BlockRef> blocks) {
+    run(FuseReductions{loop, std::move(blocks)});
+  }
+
+  BlockRef blockize(const LoopRef& loop);
+  /// The block around the call; `instruction` is one of those given to the constructor.
+  BlockRef tensorize(const AnyRef& nest, std::string instruction);
 
   /// Applies and records any step; gives the names of its results.
   std::vector<std::string> run(Step step);

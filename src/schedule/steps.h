@@ -5,6 +5,7 @@
 // reason.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -144,11 +145,47 @@ struct Fission {
 
 /// for i in 0..n { S }  for j in 0..n { T }  ->  for i in 0..n { S; T[j := i] }
 /// Legal on neighbours of equal range when T of an iteration touches nothing that S of a later one
-/// touches.
+/// touches. Buffers declared between them are declared before both.
 struct Merge {
   LoopRef first, second;
   static constexpr std::string_view name = "merge";
   static constexpr auto fields = members(&Merge::first, &Merge::second);
+  Results apply(Program& program) const;
+};
+
+/// for y in 0..Y { for x in 0..X { S } }          group 4
+///   ->  for y_x in 0..ceil(Y/4)*X*4 { S[y := y_x / (X*4) * 4 + y_x % 4, x := y_x / 4 % X] }
+/// Goes through a grid of tiles in bands of `group` rows, down the columns of a band, so that what
+/// neighbours in time share stays in cache. Legal when all iterations of the two loops are
+/// independent; S runs where y < Y.
+struct SwizzleOrder {
+  LoopRef y, x;
+  Number group;
+  static constexpr std::string_view name = "swizzle_order";
+  static constexpr auto fields = members(&SwizzleOrder::y, &SwizzleOrder::x, &SwizzleOrder::group);
+  Results apply(Program& program) const;
+};
+
+/// for i { S }          "n % 16 == 0"
+///   ->  if n % 16 == 0 { for i { S } } else { for i { S_else } }
+/// A variant for a condition on symbols, lets and loops around; what the condition makes true or
+/// false disappears from the predicates of the first copy. Gives both loops, or both blocks.
+struct Specialize {
+  AnyRef target;  // a block means its own loops
+  std::string condition;
+  static constexpr std::string_view name = "specialize";
+  static constexpr auto fields = members(&Specialize::target, &Specialize::condition);
+  Results apply(Program& program) const;
+};
+
+/// for i { S }  ->  for i hints (key = value) { S }
+/// Leaves a hint on a loop or block that later parts may read; no meaning depends on it.
+struct Annotate {
+  AnyRef target;
+  std::string key;
+  HintValue value;
+  static constexpr std::string_view name = "annotate";
+  static constexpr auto fields = members(&Annotate::target, &Annotate::key, &Annotate::value);
   Results apply(Program& program) const;
 };
 
@@ -160,6 +197,16 @@ struct ComputeAt {
   LoopRef loop;
   static constexpr std::string_view name = "compute_at";
   static constexpr auto fields = members(&ComputeAt::block, &ComputeAt::loop);
+  Results apply(Program& program) const;
+};
+
+/// for y { for r in 0..3 { B[y + r] = f(A[y + r]) }  C[y] = g(B[y +: 3]) }
+///   ->  for r in 0..n { B[r] = f(A[r]) }  for y { C[y] = g(B[y +: 3]) }
+/// Moves a producer out of all loops: the whole of it is computed first. Undoes compute_at.
+struct ComputeRoot {
+  BlockRef block;
+  static constexpr std::string_view name = "compute_root";
+  static constexpr auto fields = members(&ComputeRoot::block);
   Results apply(Program& program) const;
 };
 
@@ -221,6 +268,73 @@ struct SetScope {
   Results apply(Program& program) const;
 };
 
+/// alloc B: f32[n]  for y { B[y] = f(A[y])  C[y] = g(B[y]) }
+///   ->  for y { alloc B: f32[n]  B[y] = f(A[y])  C[y] = g(B[y]) }
+/// Lets the buffer that `block` writes live for one iteration of the loop. Legal when all that an
+/// iteration reads of it is written before in the same iteration.
+struct StoreAt {
+  BlockRef block;
+  LoopRef loop;
+  static constexpr std::string_view name = "store_at";
+  static constexpr auto fields = members(&StoreAt::block, &StoreAt::loop);
+  Results apply(Program& program) const;
+};
+
+/// for y { alloc B: f32[n]  for r in 0..3 { B[y + r] = f(A[y + r]) }  C[y] = g(B[y +: 3]) }
+///   ->  alloc B: f32[3]
+///       for y { for r in 0..3 { if y <= 0 || r >= 2 { B[(y + r) % 3] = f(A[y + r]) } }
+///               C[y] = g(B[(y +: 3) % 3]) }
+/// Keeps what iterations of `loop` share in a ring: the first iteration computes its whole window,
+/// each later one only what is new. Legal when the window has a constant size and moves by a
+/// constant number of rows along one dimension, and consumers read inside of it.
+struct RollingBuffer {
+  BlockRef block;
+  LoopRef loop;
+  static constexpr std::string_view name = "rolling_buffer";
+  static constexpr auto fields = members(&RollingBuffer::block, &RollingBuffer::loop);
+  Results apply(Program& program) const;
+};
+
+/// alloc A: f32[8, 8]
+///   ->  alloc A: f32[8, 8] layout (i, j) -> [address: i, address: j ^ i] extents [8, 8]
+/// Places the elements of a buffer by a layout function; indices stay as they are.
+struct SetLayout {
+  BlockRef block;  // one that touches the buffer
+  std::string buffer;
+  ir::Layout layout;
+  static constexpr std::string_view name = "set_layout";
+  static constexpr auto fields = members(&SetLayout::block, &SetLayout::buffer, &SetLayout::layout);
+  Results apply(Program& program) const;
+};
+
+/// for y { for k { C[y] += A[y*2 + k] } }
+///   ->  for y { for k { A_reindex[y, k] = A[y*2 + k] } }
+///       for y { for k { C[y] += A_reindex[y, k] } }
+/// Lets `block` read or write a buffer at exactly its iterators, through a copy that has one
+/// dimension for each iterator that the old index used.
+struct Reindex {
+  BlockRef block;
+  std::string buffer;
+  static constexpr std::string_view name = "reindex";
+  static constexpr auto fields = members(&Reindex::block, &Reindex::buffer);
+  Results apply(Program& program) const;
+};
+
+/// for y in 0..5 { for k in 0..7 { C[y] += A[y, k] } }          multiples [4, 8]
+///   ->  for y in 0..8 { for k in 0..8 { A_pad[y, k] = guard(y < 5 && k < 7, A[y, k], 0.0) } }
+///       for y in 0..8 { for k in 0..8 { C_pad[y] += A_pad[y, k] } }
+///       for y in 0..5 { C[y] = C_pad[y] }
+/// Makes each iterator's extent a multiple, so that instructions fit. Padding is 0 or the reducer's
+/// identity; the step refuses when neither makes the terms that it adds neutral. Gives the blocks
+/// that fill the padded inputs, then those that copy the results out.
+struct Pad {
+  BlockRef block;
+  std::vector<Number> multiples;  // one for each iterator
+  static constexpr std::string_view name = "pad";
+  static constexpr auto fields = members(&Pad::block, &Pad::multiples);
+  Results apply(Program& program) const;
+};
+
 /// Keeps a buffer in another order: every access B[i, j] becomes B[map(i, j)].
 struct TransformLayout {
   BlockRef block;  // one that touches the buffer
@@ -254,9 +368,148 @@ struct RFactor {
   Results apply(Program& program) const;
 };
 
-using AllSteps = std::tuple<GetBlock, GetLoops, Split, Fuse, Reorder, Tile, Vectorize, Unroll,
-                            Parallel, Bind, VThread, Partition, Fission, Merge, ComputeAt,
-                            ReverseComputeAt, ComputeInline, ReverseComputeInline, CacheRead,
-                            CacheWrite, SetScope, TransformLayout, DecomposeReduction, RFactor>;
+// Overlap.
+
+/// for k { S(A[k]) }  ->  for k { prefetch 1 A[min(k + distance, n - 1)]  S(A[k]) }
+/// Asks, at the head of `at`, for the element of `buffer` that its body touches first when `along`
+/// (that loop or one around it) is `distance` iterations further on; clamped to the buffer. Legal
+/// on parameters: only what the caller made is far away.
+struct Prefetch {
+  LoopRef at, along;
+  std::string buffer;
+  Number distance, level;
+  static constexpr std::string_view name = "prefetch";
+  static constexpr auto fields = members(&Prefetch::at, &Prefetch::along, &Prefetch::buffer,
+                                         &Prefetch::distance, &Prefetch::level);
+  Results apply(Program& program) const;
+};
+
+/// for k { alloc B: f32[8]  S(B[i]) }  ->  alloc B: f32[2, 8]  for k { S(B[k % 2, i]) }
+/// Neighbouring iterations use different halves. Legal on buffers that one iteration allocates.
+struct DoubleBuffer {
+  LoopRef loop;
+  std::string buffer;
+  static constexpr std::string_view name = "double_buffer";
+  static constexpr auto fields = members(&DoubleBuffer::loop, &DoubleBuffer::buffer);
+  Results apply(Program& program) const;
+};
+
+/// How a pipeline's producers run: in the loop itself, or as asynchronous operations on a channel.
+enum class Overlap : uint8_t { Sync, Async };
+
+/// for k in 0..n { alloc B  B[i] = A[k, i]  S(B) }      3 stages
+///   ->  alloc B: f32[3, …]
+///       for k in 0..n + 2 { if k < n { B[k % 3, i] = A[k, i] }  if 2 <= k { S(B[(k - 2) % 3]) } }
+/// The statements at the head of the body that only fill buffers of the iteration run `stages` - 1
+/// iterations ahead of the rest. Lowering cuts the loop into prologue, steady state and epilogue.
+/// With `async` they are issued on a channel of as many slots, which the rest waits for:
+///   if k < n { acquire ch[k]  async -> ch[k] { … }  commit ch[k] bytes … }
+///   if 2 <= k { wait ch[k - 2]  S  release ch[k - 2] }
+struct Pipeline {
+  LoopRef loop;
+  Number stages;
+  Overlap overlap{};
+  static constexpr std::string_view name = "pipeline";
+  static constexpr auto fields = members(&Pipeline::loop, &Pipeline::stages, &Pipeline::overlap);
+  Results apply(Program& program) const;
+};
+
+/// for k { alloc B  B[i] = A[k, i]  S(B) }      ["load", "compute"] [1, 1], 2 slots
+///   ->  alloc B: f32[2, …]  channel load[2]
+///       agents { load: for k { acquire load[k]  B[k % 2, i] = A[k, i]  commit load[k] }
+///                compute: for k { wait load[k]  S(B[k % 2])  release load[k] } }
+/// Agent number r runs the whole loop over the next `statements`[r] statements of its body. Legal
+/// when whatever one agent writes and another one touches lives for one iteration, is written by
+/// one agent only and handed on to later ones.
+struct Agents {
+  LoopRef loop;
+  std::vector<std::string> roles;
+  std::vector<Number> statements;
+  Number slots;
+  static constexpr std::string_view name = "agents";
+  static constexpr auto fields =
+      members(&Agents::loop, &Agents::roles, &Agents::statements, &Agents::slots);
+  Results apply(Program& program) const;
+};
+
+/// What a loop's iterations run on, each on its own: threads as there happen to be, or an axis.
+struct Workers {
+  std::optional<ir::ThreadAxis> axis;  // none: `parallel`
+};
+
+/// for i in 0..n { S }
+///   ->  parallel for i_0 in 0..count { for i_1 in 0..ceil(n/count) {
+///         if i_1*count + i_0 < n { S[i := i_1*count + i_0] } } }
+/// A fixed number of workers takes the iterations in turn; with an axis their loop is bound to it.
+/// Legal when the iterations are independent.
+struct Persistent {
+  LoopRef loop;
+  Number count;
+  Workers workers;
+  static constexpr std::string_view name = "persistent";
+  static constexpr auto fields =
+      members(&Persistent::loop, &Persistent::count, &Persistent::workers);
+  Results apply(Program& program) const;
+};
+
+/// for i { S } -> bind(cluster.x) for i { S }
+/// Blocks that run together and see each other's shared memory. The extent is a constant, at most
+/// 16 with the other cluster loops around, and every rank has work: no condition inside depends on
+/// the loop.
+struct Cluster {
+  LoopRef loop;
+  ir::ThreadAxis axis{};
+  static constexpr std::string_view name = "cluster";
+  static constexpr auto fields = members(&Cluster::loop, &Cluster::axis);
+  Results apply(Program& program) const;
+};
+
+/// for k { m[i] max= x[i, k] }   for k { s[i] sum= exp(x[i, k] - m[i]) }
+///   ->  for k { was[i] = m[i]  m[i] max= x[i, k]
+///               s[i] = rescale(s[i] | was[i], m[i])  s[i] sum= exp(x[i, k] - m[i]) }
+/// The reductions that follow `loop`, the first one's, use its running result, and their partial
+/// results move along with it by the rescale law of their reducers. Equal over the reals. Legal on
+/// neighbouring loops of equal range over one block each, when each later term depends on the
+/// first result by the law alone: g * e(x, m), where the law is p * e(from, to) and x the first
+/// term.
+struct FuseReductions {
+  LoopRef loop;
+  std::vector<BlockRef> blocks;
+  static constexpr std::string_view name = "fuse_reductions";
+  static constexpr auto fields = members(&FuseReductions::loop, &FuseReductions::blocks);
+  Results apply(Program& program) const;
+};
+
+// Hardware instructions.
+
+/// for i in 0..4 { for j in 0..8 { block C(v = io*4 + i, w = jo*8 + j) … } }      at i
+///   ->  block C_outer(v = io, w = jo) { for i { for j { block C(v*4 + i, w*8 + j) … } } }
+/// Makes the nest from a loop down one block, whose instances are whole tiles of the inner one.
+struct Blockize {
+  LoopRef loop;
+  static constexpr std::string_view name = "blockize";
+  static constexpr auto fields = members(&Blockize::loop);
+  Results apply(Program& program) const;
+};
+
+/// block C_outer(…) { for i { for j { C[…] += A[…] * B[…] } } }
+///   ->  block C_outer(…) { call outer_product.update(C[…], A[…], B[…]) }
+/// Puts a call of the instruction in the place of a nest that computes just what it means: the same
+/// expression, loops and regions. A loop is blockized first; an init becomes a call of `reset`.
+struct Tensorize {
+  AnyRef nest;
+  std::string instruction;
+  static constexpr std::string_view name = "tensorize";
+  static constexpr auto fields = members(&Tensorize::nest, &Tensorize::instruction);
+  Results apply(Program& program) const;
+};
+
+using AllSteps =
+    std::tuple<GetBlock, GetLoops, Split, Fuse, Reorder, Tile, Vectorize, Unroll, Parallel, Bind,
+               VThread, Partition, Fission, Merge, SwizzleOrder, Specialize, Annotate, ComputeAt,
+               ComputeRoot, ReverseComputeAt, ComputeInline, ReverseComputeInline, CacheRead,
+               CacheWrite, SetScope, StoreAt, RollingBuffer, SetLayout, Reindex, Pad,
+               TransformLayout, DecomposeReduction, RFactor, Prefetch, DoubleBuffer, Pipeline,
+               Agents, Persistent, Cluster, FuseReductions, Blockize, Tensorize>;
 
 }  // namespace tilewright::schedule

@@ -41,8 +41,9 @@ void apply(Program& program, const TraceLine& line) {
   program = std::move(next);
 }
 
-ir::LoopFunc apply(const Trace& trace, const ir::LoopFunc& func) {
-  Program program(func);
+ir::LoopFunc apply(const Trace& trace, const ir::LoopFunc& func,
+                   const std::vector<ir::Instruction>& instructions) {
+  Program program(func, instructions);
   for (const Decision& d : trace.decisions) program.decide(d.name, d.value);
   for (const TraceLine& line : trace.lines) apply(program, line);
   ir::LoopFunc out = program.func();

@@ -47,7 +47,9 @@ struct Trace {
 /// Runs one step: names its results. The program is left as it was when the step refuses.
 void apply(Program& program, const TraceLine& line);
 /// Runs all steps; every legality check runs again. An Error says at which line it stopped.
-ir::LoopFunc apply(const Trace& trace, const ir::LoopFunc& func);
+/// `instructions` are those that its steps may name.
+ir::LoopFunc apply(const Trace& trace, const ir::LoopFunc& func,
+                   const std::vector<ir::Instruction>& instructions = {});
 /// The same steps with other decisions, by name.
 Trace with_decisions(Trace trace, const std::map<std::string, int64_t>& values);
 

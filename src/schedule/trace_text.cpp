@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ir/parse_expr.h"
+#include "ir/parse.h"
 #include "ir/print.h"
 #include "schedule/trace.h"
 #include "support/str.h"
@@ -23,11 +23,17 @@ constexpr std::array kScopes = {
 
 std::string text(const LoopRef& r) { return "%" + r.name; }
 std::string text(const BlockRef& r) { return "%" + r.name; }
+std::string text(const AnyRef& r) { return "%" + r.name; }
 std::string text(const Number& n) {
   return n.open ? "?" : n.decision.empty() ? str(n.value) : "$" + n.decision;
 }
 std::string text(const std::string& s) { return ir::quoted(s); }
+std::string text(const HintValue& v) {
+  return v.text.empty() ? text(v.number) : ir::quoted(v.text);
+}
 std::string text(const ir::ThreadAxis& axis) { return std::string(ir::name(axis)); }
+std::string text(const Overlap& overlap) { return overlap == Overlap::Sync ? "sync" : "async"; }
+std::string text(const Workers& workers) { return workers.axis ? text(*workers.axis) : "parallel"; }
 std::string text(const ir::Scope& scope) { return ir::print(scope); }
 std::string text(const IndexMap& map) {
   std::string vars, results;
@@ -35,6 +41,7 @@ std::string text(const IndexMap& map) {
   for (const ir::Expr& r : map.results) results += (results.empty() ? "" : ", ") + ir::print(r);
   return str("(", vars, ") -> [", results, "]");
 }
+std::string text(const ir::Layout& layout) { return ir::print(layout); }
 template <class T>
 std::string text(const std::vector<T>& items) {
   std::string out;
@@ -53,6 +60,7 @@ class Reader {
 
   void read(LoopRef& r) { r.name = reference(); }
   void read(BlockRef& r) { r.name = reference(); }
+  void read(AnyRef& r) { r.name = reference(); }
   void read(Number& n) {
     if (in_.accept("?"))
       n = Number::open_one();
@@ -62,6 +70,12 @@ class Reader {
       n = Number(in_.expect_int("a number, `$decision` or `?`"));
   }
   void read(std::string& s) { s = in_.expect_string("a name in quotes"); }
+  void read(HintValue& v) {
+    if (in_.at(ir::TokenKind::String))
+      read(v.text);
+    else
+      read(v.number);
+  }
   void read(ir::ThreadAxis& axis) {
     const ir::Token at = in_.peek();
     const std::string name = dotted("a thread axis such as thread.x");
@@ -69,6 +83,17 @@ class Reader {
       if (ir::name(a) == name) return void(axis = a);
     in_.fail("schedule.trace.axis", at, str("`", name, "` is no thread axis"),
              "use block.x … block.z, cluster.x … cluster.z, thread.x … thread.z");
+  }
+  void read(Workers& workers) {
+    if (!in_.accept("parallel")) read(workers.axis.emplace());
+  }
+  void read(Overlap& overlap) {
+    const ir::Token at = in_.peek();
+    const std::string name(in_.expect_word("sync or async").text);
+    if (name != "sync" && name != "async")
+      in_.fail("schedule.trace.overlap", at, str("`", name, "` is no way to overlap"),
+               "write sync or async");
+    overlap = name == "sync" ? Overlap::Sync : Overlap::Async;
   }
   void read(ir::Scope& scope) {
     const std::string name = dotted("a scope such as register");
@@ -89,6 +114,7 @@ class Reader {
     in_.expect("[", "before the results of an index map");
     map.results = ir::ExprParser(in_, names).exprs("]");
   }
+  void read(ir::Layout& layout) { layout = ir::parse_layout(in_); }
   template <class T>
   void read(std::vector<T>& items) {
     in_.expect("[", "before a list");

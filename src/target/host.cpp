@@ -14,6 +14,7 @@
 #include "runtime/thread_pool.h"
 #include "support/diagnostic.h"
 #include "support/str.h"
+#include "target/instructions.h"
 
 namespace tilewright::target {
 namespace {
@@ -161,6 +162,7 @@ const TargetSpec& host_target() {
     spec.l2_bytes = cache_bytes(2, spec.l2_bytes);
     spec.l3_bytes = cache_bytes(3, spec.l3_bytes);
     spec.cores = runtime::available_cpus();
+    spec.instructions = instructions_for(spec.isa);
     return spec;
   }();
   return host;
@@ -181,7 +183,11 @@ std::vector<std::string> target_names() {
 TargetSpec parse_target(std::string_view name) {
   if (name == "host") return host_target();
   for (const TargetSpec& spec : cross_targets())
-    if (spec.name == name) return spec;
+    if (spec.name == name) {
+      TargetSpec found = spec;
+      found.instructions = instructions_for(spec.isa);
+      return found;
+    }
   std::string known;
   for (const std::string& n : target_names()) known += (known.empty() ? "" : ", ") + n;
   throw Error({.code = "target.name.unknown",

@@ -270,7 +270,7 @@ Stmt RandomIr::loop(int depth) {
   const Var v = bound_var();
   const ForKind kind = any(ForKind::VThread);
   const ThreadAxis axis = kind == ForKind::Bound ? any(ThreadAxis::ThreadZ) : ThreadAxis::BlockX;
-  return make_stmt<For>({}, v, over.min, over.extent, stmt(depth - 1), kind, axis);
+  return make_stmt<For>({}, v, over.min, over.extent, stmt(depth - 1), kind, axis, hints());
 }
 
 Stmt RandomIr::block(int depth) {
@@ -283,7 +283,14 @@ Stmt RandomIr::block(int depth) {
   std::vector<Region> reads = regions(), writes = regions();
   const Stmt init = chance(40) ? stmt(depth - 1) : Stmt();
   return make_stmt<Block>({}, word(), std::move(iters), predicate, std::move(reads),
-                          std::move(writes), init, stmt(depth - 1), chance(20));
+                          std::move(writes), init, stmt(depth - 1), chance(20), hints());
+}
+
+std::vector<Hint> RandomIr::hints() {
+  std::vector<Hint> out;
+  if (chance(10)) out.push_back({"depth", below(9) - 4, ""});
+  if (chance(10)) out.push_back({"for", 0, "a \"quoted\" text"});
+  return out;
 }
 
 Stmt RandomIr::instr_call() {
@@ -299,7 +306,13 @@ Stmt RandomIr::instr_call() {
   }
   const InstrForm wanted = any(InstrForm::Update);
   const InstrForm form = instr->form(wanted) ? wanted : InstrForm::Compute;
-  return make_stmt<InstrCall>({}, instr, form, std::move(operands));
+  std::vector<std::vector<Expr>> strides;
+  if (chance(30))
+    for (const Param& p : instr->operands) {
+      strides.emplace_back();
+      for (size_t d = 0; d < p.buffer->physical_rank(); ++d) strides.back().push_back(index(1));
+    }
+  return make_stmt<InstrCall>({}, instr, form, std::move(operands), std::move(strides));
 }
 
 Stmt RandomIr::agents(int depth) {

@@ -59,6 +59,7 @@ class RandomIr {
   ir::Stmt update();
   ir::Stmt loop(int depth);
   ir::Stmt block(int depth);
+  std::vector<ir::Hint> hints();
   ir::Stmt instr_call();
   ir::Stmt agents(int depth);
   ir::Stmt channel_op(int depth);

@@ -109,6 +109,10 @@ TEST_F(Equal, SeesEveryField) {
   expect_different("block p() { }", "block q() { }");
   expect_different("block p() { }", "opaque block p() { }");
   expect_different("block p() { }", "block p() { init { } }");
+  expect_different("block p() { }", "block p() hints (depth = 2) { }");
+  expect_different("for x in 0..4 hints (depth = 2) { }", "for x in 0..4 hints (depth = 3) { }");
+  expect_different("for x in 0..4 hints (role = \"a\") { }",
+                   "for x in 0..4 hints (role = \"b\") { }");
   expect_different("block p(x: spatial 1 = 0) { }", "block p(x: ordered 1 = 0) { }");
   expect_different("block p() reads a[0] { }", "block p() writes a[0] { }");
   expect_different("channel c[2] commits=1 releases=1 over block",

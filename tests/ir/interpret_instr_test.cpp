@@ -39,6 +39,30 @@ TEST(InterpretInstr, LeavesOutDimensionsOfExtentOne) {
             (std::vector<double>{4, 8}));
 }
 
+TEST(InterpretInstr, FollowsStridesAtStageFinal) {
+  // Rows of A are 4 apart; the operand's layout puts columns first.
+  EXPECT_EQ(result_of(R"(
+    instr cut(src: in f32[2, 2] layout (i, j) -> [address: j, address: i] extents [2, 2], dst: out f32[4]) {
+      compute { for i in 0..2 { for j in 0..2 { dst[i * 2 + j] = src[i, j] } } }
+    }
+    loops f(A: in f32[8], C: out f32[8]) stage final {
+      call cut(A[1 +: 6], C[0 +: 7]) strides ([1, 4], [2])
+      call cut(A[2 +: 6], C[1 +: 7]) strides ([1, 4], [2])
+    })",
+                      {f32s({1, 2, 3, 4, 5, 6, 7, 8}), f32s({0, 0, 0, 0, 0, 0, 0, 0})}),
+            (std::vector<double>{2, 3, 3, 4, 6, 7, 7, 8}));
+}
+
+TEST(InterpretInstr, ReportsAStrideThatLeavesTheBuffer) {
+  const Diagnostic d = error_of(R"(
+    instr pair(src: in f32[2], dst: out f32[2]) { compute { for i in 0..2 { dst[i] = src[i] } } }
+    loops f(A: in f32[4], C: out f32[2]) stage final {
+      call pair(A[0 +: 4], C[0 +: 2]) strides ([4], [1])
+    })",
+                                {f32s({1, 2, 3, 4}), f32s({0, 0})});
+  EXPECT_EQ(d.code, "ir.run.bounds");
+}
+
 TEST(InterpretInstr, ReportsARegionOfAnotherShape) {
   const Diagnostic d = error_of(kDot + R"(
     loops f(A: in f32[2, 4], B: in f32[4], C: out f32[2]) stage scheduled {

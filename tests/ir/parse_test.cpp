@@ -240,6 +240,11 @@ INSTANTIATE_TEST_SUITE_P(
               24, "named `j`"},
         Wrong{in_function("alloc t: f32[4] align -1"), "ir.parse.expected", 2, 17, "a statement"},
         Wrong{in_function("1 + 2"), "ir.parse.expected", 2, 1, "a statement"},
+        Wrong{in_function("for i in 0..4 hints () { }"), "ir.parse.expected", 2, 22, "a hint"},
+        Wrong{in_function("for i in 0..4 hints (d = 1.5) { }"), "ir.parse.expected", 2, 26,
+              "a number or a text"},
+        Wrong{in_function("for i in 0..4 hints (d = \"\") { }"), "ir.parse.hint", 2, 26, "empty"},
+        Wrong{in_function("block p() hints (d = 1, d = 2) { }"), "ir.type.check", 2, 1, "twice"},
         Wrong{in_function("else { }"), "ir.parse.expected", 2, 1, "a statement"},
         Wrong{in_function("barrier everyone"), "ir.parse.expected", 2, 9, "who waits"}));
 

@@ -180,6 +180,23 @@ TEST(PrintUnit, BringsTheItemsThatAFunctionUses) {
   EXPECT_EQ(print(Unit{{}, {}, {parse_function(text)}}), text);
 }
 
+TEST(PrintStmt, StridesOfACall) {
+  const std::string text =
+      "instr clear(a: out f32[4, 2], n: inout i32[]) {\n"
+      "  compute {\n"
+      "    a[0, 0] = 0.0\n"
+      "  }\n"
+      "}\n"
+      "\n"
+      "loops f(t: out f32[64], strides: inout i32[], s: in f32[]) stage final {\n"
+      "  for i in 0..8 {\n"
+      "    call clear(t[i +: 26], strides[]) strides ([i + 8, 1], [])\n"
+      "    strides[] = 1:i32\n"
+      "  }\n"
+      "}\n";
+  EXPECT_EQ(print(parse(text)), text);
+}
+
 TEST(PrintFloat, ReadsBackForEveryPatternOfSmallTypes) {
   for (const Elem e :
        {Elem::F8E4M3, Elem::F8E4M3FNUZ, Elem::F8E5M2, Elem::F8E5M2FNUZ, Elem::F16, Elem::BF16}) {

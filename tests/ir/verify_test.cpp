@@ -192,6 +192,16 @@ instr x(a: out f32[4, 8]) { compute { a[0, 0] = 0.0 } }
 loops f(A: out f32[16, 16]) stage scheduled {
   call x(A[0..8, 0..4]) // here
 })"},
+    {"StridesBeforeFinal", "ir.verify.instr_strides", "has strides at stage `scheduled`", R"(
+instr x(a: out f32[4]) { compute { for i in 0..4 { a[i] = 0.0 } } }
+loops f(A: out f32[4]) stage scheduled {
+  call x(A[0..4]) strides ([1]) // here
+})"},
+    {"NoStridesAtFinal", "ir.verify.instr_strides", "has no strides at stage `final`", R"(
+instr x(a: out f32[4]) { compute { for i in 0..4 { a[i] = 0.0 } } }
+loops f(A: out f32[4]) stage final {
+  call x(A[0..4]) // here
+})"},
     {"FragmentHeldByOtherThreads", "ir.verify.instr_operand", "held by other threads", R"(
 instr x(d: inout f32[4, 4] register layout (i, j) -> [lane: i, register: j] extents [4, 4]) {
   compute { d[0, 0] = 0.0 }

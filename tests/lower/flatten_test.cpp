@@ -109,6 +109,55 @@ TEST(Flatten, RefusesLayoutsOverThreads) {
   EXPECT_NE(d.message.find("`frag`"), std::string::npos);
 }
 
+TEST(Flatten, AnOperandsStridesFollowBothLayouts) {
+  // The operand wants columns of pairs of rows; the buffer keeps them that way.
+  const char* text = R"(
+instr pairs(c: out f32[4, 2], b: in f32[2, 4] layout (k, n) -> [address: n, address: k] extents [4, 2]) emit "pairs" {
+  compute { for n in 0..4 { for k in 0..2 { c[n, k] = b[k, n] } } }
+}
+loops f(B: in f32[6, 8] layout (k, n) -> [address: k / 2, address: n, address: k % 2] extents [3, 8, 2], C: out f32[3, 8, 2])
+  stage scheduled {
+  for i in 0..3 { for j in 0..2 { call pairs(C[i, j*4 +: 4, 0..2], B[i*2 +: 2, j*4 +: 4]) } }
+})";
+  const ir::LoopFunc f = after({flatten, simplify}, text);
+  std::string call;
+  ir::walk(f.body, [&](const ir::InstrCall& c) { call = ir::print(ir::Stmt::of(c)); });
+  EXPECT_EQ(
+      call,
+      "call pairs(C[i * 16 + j * 8 +: 8], B[i * 16 + j * 8 +: 8]) strides ([2, 1], [2, 1])\n");
+  // Parameters of stage final are flat arrays: fill the one with layout by hand.
+  ir::Array in = ir::random_array(ir::Elem::F32, {48}, 5, ir::Arithmetic::Ieee);
+  std::vector<ir::Array> args{in, ir::random_array(ir::Elem::F32, {48}, 6, ir::Arithmetic::Ieee)};
+  ir::interpret(f, args, {}, {});
+  EXPECT_TRUE(ir::same_bits(args[1], in));
+}
+
+TEST(Flatten, NamesTheAxisThatIsNotEvenlyApart) {
+  const Diagnostic d = diagnostic_of([] {
+    after(flatten, R"(
+instr row(c: out f32[4], b: in f32[4]) { compute { for n in 0..4 { c[n] = b[n] } } }
+loops f(B: in f32[8] layout (n) -> [address: n % 2, address: n / 2] extents [2, 4], C: out f32[8]) stage scheduled {
+  for j in 0..2 { call row(C[j*4 +: 4], B[j*4 +: 4]) }
+})");
+  });
+  EXPECT_EQ(d.code, "lower.flatten.operand");
+  EXPECT_EQ(d.at.line, 4);
+  EXPECT_NE(d.message.find("operand `b` of instruction `row` cannot lie in `B`"),
+            std::string::npos);
+  EXPECT_NE(d.notes.at(0).find("axis 0"), std::string::npos) << d.notes.at(0);
+}
+
+TEST(Flatten, AnOperandMustStartAtAWholePiece) {
+  const Diagnostic d = diagnostic_of([] {
+    after(flatten, R"(
+instr row(c: out f32[2], b: in f32[2]) { compute { for n in 0..2 { c[n] = b[n] } } }
+loops f(B: in f32[8] layout (n) -> [address: n / 2, address: n % 2] extents [4, 3], C: out f32[8]) stage scheduled {
+  for j in 0..7 { call row(C[j +: 2], B[j +: 2]) }
+})");
+  });
+  EXPECT_EQ(d.code, "lower.flatten.operand");
+}
+
 TEST(Flatten, RefusesUpdates) {
   const Diagnostic d = diagnostic_of([] {
     after(flatten, R"(loops f(C: inout f32[2, 2]) stage scheduled {

@@ -20,6 +20,23 @@ loops f(A: in f32[n*m + 1], C: out f32[n*m]) where n in 0..50, m in 0..50 stage 
   for (int64_t n : {0, 3}) expect_same(ir::parse_function(text), f, {n, 4});
 }
 
+TEST(HoistInvariants, VariablesOfUnrolledLoopsStayWithTheConstants) {
+  expect_program(after(hoist_invariants, R"(
+loops f(A: in f32[4096], C: out f32[4096]) stage final {
+  for i in 0..8 { unrolled for u in 0..2 { for k in 0..16 { unrolled for v in 0..2 {
+    C[v*16 + u*256 + i*512 + k] = A[v*16 + u*256 + i*512 + k]
+  } } } }
+})"),
+                 R"(
+loops f(A: in f32[4096], C: out f32[4096]) stage final {
+  for i in 0..8 { unrolled for u in 0..2 {
+    let row = u*256 + i*512
+    for k in 0..16 { unrolled for v in 0..2 {
+      C[row + v*16 + k] = A[row + v*16 + k]
+    } } } }
+})");
+}
+
 TEST(HoistInvariants, BasesOfVectorsToo) {
   expect_program(after(hoist_invariants, R"(
 loops f(A: in f32[4096], C: out f32[4096]) stage final {

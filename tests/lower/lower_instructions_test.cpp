@@ -35,15 +35,26 @@ loops f(A: in f32[6, 4], B: in f32[6, 8], C: out f32[4, 8]) stage scheduled {
 TEST(LowerInstructions, KeepsWhatTheTargetHas) {
   const ir::LoopFunc f =
       after({lower_instructions, flatten, simplify}, kOuter, {.instructions = {"outer24"}});
-  std::vector<std::string> operands;
+  std::string call;
   ir::walk(f.body, [&](const ir::InstrCall& c) {
-    if (c.form == ir::InstrForm::Update)
-      for (const ir::Region& r : c.operands) operands.push_back(ir::print(r));
+    if (c.form == ir::InstrForm::Update) call = ir::print(ir::Stmt::of(c));
   });
   // Two rows of 8: from the first to the last element are 12.
-  ASSERT_EQ(operands.size(), 3u);
-  EXPECT_NE(operands[0].find("+: 12"), std::string::npos) << operands[0];
-  EXPECT_NE(operands[1].find("+: 2"), std::string::npos) << operands[1];
+  EXPECT_EQ(call,
+            "call outer.update(C[i * 16 + j * 4 +: 12], A[i * 2 + k * 4 +: 2], B[j * 4 + k * 8 +: "
+            "4]) strides ([8, 1], [1], [1])\n");
+  expect_same(ir::parse_function(kOuter), f);
+}
+
+TEST(LowerInstructions, WritesOutACallOfStageFinal) {
+  const ir::LoopFunc kept =
+      after({lower_instructions, flatten, simplify}, kOuter, {.instructions = {"outer24"}});
+  PassContext none;
+  ir::LoopFunc scheduled = kept;
+  scheduled.stage = ir::Stage::Scheduled;
+  const ir::LoopFunc written = lower_instructions(scheduled, none);
+  ir::walk(written.body, [](const ir::InstrCall&) { FAIL() << "a call is left"; });
+  expect_same(ir::parse_function(kOuter), written);
 }
 
 }  // namespace

@@ -36,6 +36,36 @@ loops f(A: out i64[2, 3]) stage scheduled {
   expect_same(ir::parse_function(text), f);
 }
 
+TEST(Unroll, FoldsWhatBecomesConstant) {
+  expect_program(after(unroll, R"(
+loops f(A: out f32[64], B: in f32[64]) stage final {
+  for k in 0..4 {
+    unrolled for i in 0..2 {
+      unrolled for j in 0..2 {
+        if i == j { A[k*16 + i*8 + j + 3] = B[i + k*16 + j*4 + 1] }
+      } } }
+})"),
+                 R"(
+loops f(A: out f32[64], B: in f32[64]) stage final {
+  for k in 0..4 {
+    A[k*16 + 3] = B[k*16 + 1]
+    A[k*16 + 12] = B[k*16 + 6]
+  }
+})");
+}
+
+TEST(Unroll, ALetMayBeConstantInOneCopyOnly) {
+  const char* text = R"(
+loops f(A: out i64[2, n]) where n in 1..9 stage scheduled {
+  unrolled for i in 0..2 {
+    for j in 0..n {
+      let x = select(i == 0, 3, j*j)
+      A[i, j] = x + 1
+    } }
+})";
+  expect_same(ir::parse_function(text), after(unroll, text), {4});
+}
+
 TEST(Unroll, ExtentZeroLeavesNothing) {
   expect_program(after(unroll, R"(
 loops f(A: out i64[1]) stage scheduled {

@@ -21,6 +21,25 @@ TEST(ComputeAt, RepeatsTheHalo) {
   expect_same(blur(), s);
 }
 
+TEST(ComputeAt, LeavesToEachThreadTheBufferThatItWrites) {
+  // B is computed at C's iterations, halo and all; with C gone they would share one B.
+  Schedule s(ir::parse_function(R"(
+loops chain(A: in f32[10], D: out f32[9]) {
+  alloc B: f32[10]
+  alloc C: f32[9]
+  for i in 0..10 { block B(v: spatial 10 = i) reads A[v] writes B[v] { B[v] = A[v] * 2.0 } }
+  for i in 0..9 {
+    block C(v: spatial 9 = i) reads B[v +: 2] writes C[v] { C[v] = B[v] + B[v + 1] } }
+  for i in 0..9 { block D(v: spatial 9 = i) reads C[v] writes D[v] { D[v] = C[v] * 3.0 } }
+})"));
+  const LoopRef i = s.loops("C")[0];
+  s.compute_at(s.block("B"), i);
+  s.parallel(i);
+  const Diagnostic d = diagnostic_of([&] { s.compute_at(s.block("C"), s.loops("D")[0]); });
+  EXPECT_EQ(d.code, "schedule.alloc.threads");
+  EXPECT_NE(d.notes[0].find("writes a `B` of its own"), std::string::npos);
+}
+
 TEST(ComputeAt, RefusesAnOutputAndALoopWithoutAllConsumers) {
   Schedule s(matmul_relu());
   const LoopRef y = s.loops("C")[0];
@@ -140,6 +159,32 @@ TEST(SetScope, LeavesParametersAlone) {
             "schedule.set_scope.param");
 }
 
+TEST(DecomposeReduction, StaysInsideOfALoopThatRunsInOrder) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops f(x: in f32[5, 6], U: in f32[6, 6], h: inout f32[6, 6]) {
+  alloc r: f32[6]
+  for t in 0..5 {
+    for i in 0..6 { for j in 0..6 {
+      block r(vt: ordered 5 = t, vi: spatial 6 = i, vj: reduce 6 = j)
+        reads U[vi, vj], h[vt, vj] writes r[vi] {
+        init { r[vi] = 0.0 }
+        r[vi] sum= U[vi, vj] * h[vt, vj]
+      } } }
+    for i in 0..6 {
+      block h(vt: ordered 5 = t, vi: spatial 6 = i) reads x[vt, vi], r[vi] writes h[vt + 1, vi] {
+        h[vt + 1, vi] = x[vt, vi] + r[vi]
+      } } }
+})");
+  Schedule s(f);
+  const auto [t, i, j] = s.loops<3>("r");
+  const Diagnostic d = diagnostic_of([&] { s.decompose_reduction(s.block("r"), t); });
+  EXPECT_EQ(d.code, "schedule.decompose.order");
+  EXPECT_NE(d.notes[0].find("`t`"), std::string::npos);
+  s.decompose_reduction(s.block("r"), i);
+  s.reorder({j, i});
+  expect_same(f, s);
+}
+
 TEST(DecomposeReduction, RefusesALoopInsideOfTheReduction) {
   Schedule s(matmul(10, 12, 7));
   const auto [y, x, k] = s.loops<3>("C");
@@ -148,6 +193,22 @@ TEST(DecomposeReduction, RefusesALoopInsideOfTheReduction) {
   EXPECT_EQ(d.code, "schedule.decompose.outer");
   s.decompose_reduction(s.block("C"), k);
   expect_same(matmul(10, 12, 7), s);
+}
+
+TEST(DecomposeReduction, RefusesALoopThatRunsTheReductionAgain) {
+  Schedule s(ir::parse_function(R"(
+loops again(A: in f32[6, 3], C: out f32[6]) {
+  for i in 0..5 { for r in 0..2 { for k in 0..3 {
+    block C(v: spatial 6 = i + r, vk: reduce 3 = k) reads A[v, vk] writes C[v] {
+      init { C[v] = 0.0 }
+      C[v] sum= A[v, vk] } } } }
+})"));
+  const ir::LoopFunc before = s.func();
+  const auto [i, r, k] = s.loops<3>("C");
+  const Diagnostic d = diagnostic_of([&] { s.decompose_reduction(s.block("C"), i); });
+  EXPECT_EQ(d.code, "schedule.decompose.repeat");
+  s.decompose_reduction(s.block("C"), r);
+  expect_same(before, s.func());
 }
 
 TEST(RFactor, MakesPartialResults) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/errors.h"
+#include "ir/equal.h"
 #include "ir/interpret/interpret.h"
 #include "ir/parse.h"
 #include "ir/print.h"
@@ -83,6 +84,36 @@ inline void expect_same(const ir::LoopFunc& before, const ir::LoopFunc& after) {
     EXPECT_TRUE(ir::same_bits(one[i], two[i]))
         << before.params[i].buffer->name << " differs after\n"
         << ir::print(after);
+}
+
+/// Equal results in exact arithmetic for a value of the only symbol; the shapes are the
+/// parameters'.
+inline void expect_same_at(const ir::LoopFunc& before, const ir::LoopFunc& after, int64_t n,
+                           const std::vector<std::vector<int64_t>>& shapes) {
+  ir::verify(after);
+  const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact};
+  std::vector<ir::Array> one;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    one.push_back(
+        ir::random_array(before.params[i].buffer->elem, shapes[i], 17 + i, ir::Arithmetic::Exact));
+  std::vector<ir::Array> two = one;
+  ir::interpret(before, one, {n}, options);
+  ir::interpret(after, two, {n}, options);
+  for (size_t i = 0; i < one.size(); ++i)
+    EXPECT_TRUE(ir::same_bits(one[i], two[i])) << "n = " << n << "\n" << ir::print(after);
+}
+
+/// The program is, but for names of variables, the one that the text gives.
+inline void expect_text(const ir::LoopFunc& func, const std::string& text) {
+  EXPECT_TRUE(ir::equal(func, ir::parse_function(text))) << ir::print(func);
+}
+
+/// The step is refused with that code, and says why.
+template <class F>
+void expect_refused(F&& step, std::string_view code, std::string_view phrase) {
+  const Diagnostic d = diagnostic_of(step);
+  EXPECT_EQ(d.code, code) << render(d);
+  EXPECT_NE(render(d).find(phrase), std::string::npos) << render(d);
 }
 
 /// The same for what a schedule made; the printed trace replays to the same program.

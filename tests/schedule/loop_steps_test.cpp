@@ -81,6 +81,24 @@ loops column(a: inout f32[8, 8]) {
   expect_same(f, program.func());
 }
 
+TEST(Reorder, KeepsAReductionTogetherThatRunsAgain) {
+  // Neighbouring i need the same sums: with k outside, what ran before would be added again.
+  Schedule s(ir::parse_function(R"(
+loops again(A: in f32[6, 3], C: out f32[6]) {
+  for i in 0..5 { for r in 0..2 { for k in 0..3 {
+    block C(v: spatial 6 = i + r, vk: reduce 3 = k) reads A[v, vk] writes C[v] {
+      init { C[v] = 0.0 }
+      C[v] sum= A[v, vk] } } } }
+})"));
+  const auto [i, r, k] = s.loops<3>("C");
+  const Diagnostic d = diagnostic_of([&] { s.reorder({k, i}); });
+  EXPECT_EQ(d.code, "schedule.reorder.repeat");
+  EXPECT_NE(d.message.find("`k`"), std::string::npos);
+  const ir::LoopFunc before = s.func();
+  s.reorder({k, r});  // in one iteration of i nothing runs twice
+  expect_same(before, s.func());
+}
+
 TEST(Tile, OrdersOuterPartsBeforeInnerParts) {
   Schedule s(matmul(10, 12, 7));
   const auto [y, x, k] = s.loops<3>("C");
@@ -162,6 +180,37 @@ TEST(Merge, JoinsNeighboursOfEqualRange) {
   expect_same(matmul_relu(), s);
 }
 
+TEST(Merge, DeclaresBuffersInBetweenBeforeBoth) {
+  constexpr const char* kBefore = R"(
+loops between(A: in f32[8], C: out f32[8]) {
+  alloc B: f32[8]
+  for i in 0..8 { B[i] = A[i] }
+  alloc D: f32[8]
+  alloc E: f32[8]
+  for j in 0..8 { D[j] = B[j] + 1.0 }
+  for k in 0..8 { E[k] = D[7 - k] }
+  for l in 0..8 { C[l] = E[l] }
+})";
+  Program program(ir::parse_function(kBefore));
+  const auto* outer = program.func().body.as<ir::Alloc>()->body.as<ir::Seq>();
+  program.name("i", LoopResult{outer->stmts[0].as<ir::For>()->var});
+  const auto* inner = outer->stmts[1].as<ir::Alloc>()->body.as<ir::Alloc>()->body.as<ir::Seq>();
+  program.name("j", LoopResult{inner->stmts[0].as<ir::For>()->var});
+  program.name("k", LoopResult{inner->stmts[1].as<ir::For>()->var});
+  EXPECT_EQ(diagnostic_of([&] { Merge{{"i"}, {"k"}}.apply(program); }).code,
+            "schedule.merge.loops");
+  Merge{{"i"}, {"j"}}.apply(program);
+  EXPECT_EQ(print(program.func()), print(ir::parse_function(R"(
+loops between(A: in f32[8], C: out f32[8]) {
+  alloc B: f32[8]
+  alloc D: f32[8]
+  alloc E: f32[8]
+  for i in 0..8 { B[i] = A[i]   D[i] = B[i] + 1.0 }
+  for k in 0..8 { E[k] = D[7 - k] }
+  for l in 0..8 { C[l] = E[l] }
+})")));
+}
+
 TEST(Merge, RefusesAConsumerThatReadsAhead) {
   Schedule s(ir::parse_function(R"(
 loops ahead(A: in f32[8], C: out f32[8]) {
@@ -195,6 +244,20 @@ TEST(Parallel, SeesWhatLetsMakeOfTheLoop) {
   parallel("for i in 0..4 { let t = i");
   for (const char* same : {"for i in 0..4 { let t = 0 - i", "for i in 0..4 { let t = I[i]"})
     EXPECT_EQ(diagnostic_of([&] { parallel(same); }).code, "schedule.loop.dependence") << same;
+}
+
+TEST(Parallel, HoldsNoLoopsThatAreBound) {
+  Schedule s(matmul(4, 6, 5));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.bind(x, ir::ThreadAxis::ThreadX);
+  const Diagnostic d = diagnostic_of([&] { s.parallel(y); });
+  EXPECT_EQ(d.code, "schedule.loop.place");
+  EXPECT_NE(d.notes[0].find("`x` would be bound inside of the parallel loop `y`"),
+            std::string::npos);
+  Schedule t(matmul(4, 6, 5));
+  const auto [a, b, c] = t.loops<3>("C");
+  t.parallel(a);
+  EXPECT_EQ(diagnostic_of([&] { t.bind(b, ir::ThreadAxis::ThreadX); }).code, "schedule.loop.place");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/interpret/interpret.h"
+#include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "lower/pipeline.h"
@@ -59,16 +60,17 @@ inline te::Program random_program(Random& random, bool transcendental = true) {
   const int64_t stages = random.in(1, 4);
   for (int64_t i = 0; i < stages; ++i) {
     const std::string name = "S" + std::to_string(i);
-    const Tensor t = random.pick(all);
+    const Tensor t = random.chance(50) ? all.back() : random.pick(all);  // chains, and branches
     const Tensor u = random.pick(all);
     const int64_t h = extent(t, 0), w = extent(t, 1);
     const int64_t uh = extent(u, 0), uw = extent(u, 1);
-    switch (random.in(0, 6)) {
+    switch (random.in(0, 7)) {
       case 0:  // pointwise
         all.push_back(
             te::compute(name, {h, w}, [&](te::Var y, te::Var x) { return pointwise(t(y, x)); }));
         break;
-      case 1: {  // a stencil along one dimension
+      case 1:
+      case 2: {  // a stencil along one dimension
         const int64_t taps = std::min<int64_t>(3, h);
         all.push_back(te::compute(name, {h - taps + 1, w}, [&](te::Var y, te::Var x) {
           Expr sum = t(y, x);
@@ -78,17 +80,17 @@ inline te::Program random_program(Random& random, bool transcendental = true) {
         }));
         break;
       }
-      case 2:  // transposed, with a padded border
+      case 3:  // transposed, with a padded border
         all.push_back(te::compute(name, {w + 1, h}, [&](te::Var y, te::Var x) {
           return te::guard(y < w, t(x, y), 0.5);
         }));
         break;
-      case 3: {  // two tensors, the second repeated where it is smaller
+      case 4: {  // two tensors, the second repeated where it is smaller
         all.push_back(te::compute(
             name, {h, w}, [&](te::Var y, te::Var x) { return t(y, x) + u(y % uh, x % uw); }));
         break;
       }
-      case 4: {  // a row reduction, repeated over the row
+      case 5: {  // a row reduction, repeated over the row
         const te::Axis k = te::reduce_axis(w, "k");
         const bool maximum = random.chance(40);
         all.push_back(te::compute(name, {h, 1}, [&](te::Var y, te::Var) {
@@ -96,7 +98,7 @@ inline te::Program random_program(Random& random, bool transcendental = true) {
         }));
         break;
       }
-      case 5: {  // a product over the common part of the inner dimension
+      case 6: {  // a product over the common part of the inner dimension
         const te::Axis k = te::reduce_axis(std::min(w, uh), "k");
         all.push_back(te::compute(
             name, {h, uw}, [&](te::Var y, te::Var x) { return te::sum(t(y, k) * u(k, x), k); }));
@@ -116,39 +118,117 @@ inline te::Program random_program(Random& random, bool transcendental = true) {
   return te::program("random", inputs, outputs);
 }
 
+/// A layout for a buffer of that shape: rows with a gap, pairs of rows interleaved, or a swizzle.
+inline ir::Layout random_layout(Random& random, const std::vector<ir::Expr>& shape) {
+  auto out = std::make_shared<ir::LayoutNode>();
+  std::vector<int64_t> extents;
+  for (const ir::Expr& e : shape) {
+    out->indices.emplace_back("i" + std::to_string(extents.size()));
+    extents.push_back(*ir::const_int(e));
+  }
+  const auto address = [&](const ir::Expr& index, int64_t extent) {
+    out->dims.push_back({ir::PhysKind::Address, index, extent});
+  };
+  const size_t last = extents.size() - 1;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    const ir::Expr i = out->indices[d];
+    const ir::Expr before = d > 0 ? ir::Expr(out->indices[d - 1]) : ir::Expr(0);
+    switch (random.in(0, 2)) {
+      case 0: address(i, extents[d] + (d == last ? random.in(0, 3) : 0)); break;
+      case 1:
+        address(i / 2, (extents[d] + 1) / 2);
+        address(i % 2, 2);
+        break;
+      default: address(ir::binary(ir::BinaryOp::BitXor, i, before % 4), (extents[d] + 3) / 4 * 4);
+    }
+  }
+  return ir::Layout(std::shared_ptr<const ir::LayoutNode>(std::move(out)));
+}
+
+/// Small instructions that parts of random programs may be: products, dots, copies. Half of them
+/// stay calls when they are lowered, as if the target had them.
+inline const std::vector<ir::Instruction>& random_instructions() {
+  static const std::vector<ir::Instruction> all = [] {
+    std::string text;
+    const auto str_of = [](int64_t n) { return std::to_string(n); };
+    for (int64_t i = 1; i <= 3; ++i)
+      for (int64_t j = 1; j <= 3; ++j) {
+        const std::string size = str_of(i) + "_" + str_of(j), rows = str_of(i), columns = str_of(j);
+        const std::string emit = (i + j) % 2 == 0 ? " emit \"kept\"" : "";
+        const std::string both = "for i in 0.." + rows + " { for j in 0.." + columns + " { ";
+        const std::string c = "(c: inout f32[" + rows + ", " + columns + "], a: in f32[";
+        text += "instr outer_" + size + c + rows + "], b: in f32[" + columns + "])" + emit +
+                " { compute { " + both + "c[i, j] = a[i] * b[j] } } } reset { " + both +
+                "c[i, j] = 0.0 } } } update { " + both + "c[i, j] sum= b[j] * a[i] } } } }\n";
+        text += "instr gemm_" + size + c + rows + ", 2], b: in f32[2, " + columns + "])" + emit +
+                " { compute { " + both + "c[i, j] = 0.0 } } " + both +
+                "for k in 0..2 { c[i, j] sum= a[i, k] * b[k, j] } } } } reset { " + both +
+                "c[i, j] = 0.0 } } } update { for k in 0..2 { " + both +
+                "c[i, j] sum= a[i, k] * b[k, j] } } } } }\n";
+        text += "instr relu_" + size + "(c: out f32[" + rows + ", " + columns + "], a: in f32[" +
+                rows + ", " + columns + "])" + emit + " { compute { " + both +
+                "c[i, j] = max(a[i, j], 0.0) } } } }\n";
+        text += "instr copy_" + size + "(c: out f32[" + rows + ", " + columns + "], a: in f32[" +
+                rows + ", " + columns + "])" + emit + " { compute { " + both +
+                "c[i, j] = a[i, j] } } } }\n";
+      }
+    return ir::parse(text).instructions;
+  }();
+  return all;
+}
+
 /// Tries `count` random steps; gives how many were accepted.
 inline int random_steps(Schedule& s, Random& random, int count) {
   int accepted = 0;
   for (int i = 0; i < count; ++i) {
-    std::vector<std::string> blocks, buffers;
-    std::vector<ir::Var> vars;
+    std::vector<std::string> blocks;
+    std::vector<ir::Buffer> touched;
     const ir::LoopFunc func = s.func();
+    const Program program(func);
     ir::walk(func.body, [&](const ir::Block& b) {
       blocks.push_back(b.name);
       for (const auto* regions : {&b.reads, &b.writes})
-        for (const ir::Region& r : *regions) buffers.push_back(r.buffer->name);
+        for (const ir::Region& r : *regions) touched.push_back(r.buffer);
     });
     if (blocks.empty()) return accepted;
-    const BlockRef block = s.block(random.pick(blocks));
+    const ir::Block& chosen = *program.find_block(random.pick(blocks));
+    const BlockRef block = s.block(chosen.name);
+    const std::vector<const ir::For*> around = program.loops_around(chosen);
     const std::vector<LoopRef> own = s.loops(block);
-    const std::vector<LoopRef> other = s.loops(random.pick(blocks));
+    // Loops of another block, more often than not of one that reads what this one writes.
+    std::vector<std::pair<std::string, std::string>> pairs;
+    std::vector<std::string> consumers;
+    ir::walk(func.body, [&](const ir::Block& p) {
+      ir::walk(func.body, [&](const ir::Block& c) {
+        for (const ir::Region& r : c.reads) {
+          if (&p == &c || r.buffer != p.writes[0].buffer) continue;
+          pairs.push_back({p.name, c.name});
+          if (&p == &chosen) consumers.push_back(c.name);
+        }
+      });
+    });
+    const bool follow = !consumers.empty() && random.chance(70);
+    const std::vector<LoopRef> other = s.loops(random.pick(follow ? consumers : blocks));
     if (own.empty()) continue;
-    const LoopRef loop = random.pick(own);
+    const size_t place = static_cast<size_t>(random.in(0, static_cast<int64_t>(own.size()) - 1));
+    const LoopRef loop = own[place];
+    std::vector<ir::Buffer> mine;
+    for (const auto* regions : {&chosen.reads, &chosen.writes})
+      for (const ir::Region& r : *regions) mine.push_back(r.buffer);
+    const ir::Buffer buffer = random.pick(random.chance(60) ? mine : touched);
     const auto number = [&] { return Number(random.in(1, 5)); };
     const auto scope = [&] {
       return random.pick(std::vector<ir::ScopeKind>{ir::ScopeKind::Global, ir::ScopeKind::Shared,
                                                     ir::ScopeKind::Register});
     };
     try {
-      switch (random.in(0, 18)) {
+      switch (random.in(0, 36)) {
         case 0:
         case 1: s.split(loop, {kOpen, number()}); break;
         case 2: s.split(loop, {number(), kOpen, number()}); break;
-        case 3: {
-          const size_t at = static_cast<size_t>(random.in(0, static_cast<int64_t>(own.size()) - 1));
-          if (at + 1 < own.size()) s.fuse({own[at], own[at + 1]});
+        case 3:
+          if (place + 1 < own.size()) s.fuse({loop, own[place + 1]});
           break;
-        }
         case 4:
         case 5: {
           std::vector<LoopRef> order = own;
@@ -166,19 +246,93 @@ inline int random_steps(Schedule& s, Random& random, int count) {
           if (!other.empty()) s.compute_at(block, random.pick(other));
           break;
         case 10:
-          if (!other.empty()) s.reverse_compute_at(block, random.pick(other));
+          if (!pairs.empty()) {
+            const auto [producer, consumer] = random.pick(pairs);
+            const std::vector<LoopRef> loops = s.loops(producer);
+            if (!loops.empty()) s.reverse_compute_at(s.block(consumer), random.pick(loops));
+          }
           break;
         case 11: s.compute_inline(block); break;
         case 12: s.reverse_compute_inline(block); break;
-        case 13: s.cache_read(block, random.pick(buffers), scope()); break;
-        case 14: s.cache_write(block, random.pick(buffers), scope()); break;
+        case 13: s.cache_read(block, buffer->name, scope()); break;
+        case 14: s.cache_write(block, buffer->name, scope()); break;
         case 15: s.decompose_reduction(block, loop); break;
         case 16: s.rfactor(block, loop); break;
         case 17: s.partition(loop, {number()}); break;
+        case 18:
+        case 19:
+        case 20:
+        case 21: {  // a producer at its consumer, and what follows
+          if (pairs.empty()) break;
+          const auto [producer, consumer] = random.pick(pairs);
+          const BlockRef p = s.block(producer);
+          const std::vector<LoopRef> loops = s.loops(consumer);
+          if (loops.empty()) break;
+          const LoopRef at = random.chance(60) ? loops[0] : random.pick(loops);
+          if (random.chance(80)) s.compute_at(p, at);
+          const int64_t then = random.in(0, 3);
+          if (then == 0) s.compute_root(p);
+          const std::vector<LoopRef> around_it = s.loops(p);
+          if (then == 1 && !around_it.empty()) s.store_at(p, random.pick(around_it));
+          if (then >= 2) s.rolling_buffer(p, at);
+          break;
+        }
+        case 22: s.set_layout(block, buffer->name, random_layout(random, buffer->shape)); break;
+        case 23: s.reindex(block, buffer->name); break;
+        case 24: {
+          std::vector<Number> multiples;
+          for (size_t k = 0; k < chosen.iters.size(); ++k)
+            multiples.push_back(random.chance(50) ? Number(1) : number());
+          s.pad(block, multiples);
+          break;
+        }
+        case 25: s.annotate(random.chance(50) ? AnyRef(loop) : AnyRef(block), "note", 7); break;
+        case 26: {
+          if (place == 0) break;
+          const std::string var = around[place - 1]->var.name();
+          const std::string condition =
+              random.chance(50) ? var + " < " + std::to_string(random.in(0, 4)) : var + " % 2 == 0";
+          if (random.chance(50))
+            s.specialize(loop, condition);
+          else
+            s.specialize(block, condition);
+          break;
+        }
+        case 27:
+          if (place + 1 < own.size()) s.swizzle_order(loop, own[place + 1], number());
+          break;
+        case 28: s.prefetch(loop, random.pick(own), buffer->name, number(), 1); break;
+        case 29:
+        case 30:
+        case 31: {  // what the block reads is copied in one of its loops
+          const std::string read = buffer->name;
+          const ir::ScopeKind kind = scope();
+          const BlockRef copy = s.cache_read(block, read, kind);
+          const LoopRef at = random.pick(s.loops(block));
+          s.compute_at(copy, at);
+          if (random.chance(30))
+            s.double_buffer(at, read + "_" + ir::print(ir::Scope{kind, {}}));
+          else
+            s.pipeline(at, number());
+          break;
+        }
+        case 32: s.persistent(loop, number()); break;
+        case 33: s.blockize(loop); break;
+        case 34: s.tensorize(block, random.pick(random_instructions())->name); break;
+        case 35:
+          for (const ir::Instruction& instruction : random_instructions()) {
+            try {
+              s.tensorize(loop, instruction->name);
+              break;
+            } catch (const Error& e) {
+              if (e.diagnostic.code != "schedule.tensorize.match") throw;
+            }
+          }
+          break;
         default: {
           const ir::Var a("a"), b("b");
           const int64_t f = random.in(1, 4);
-          s.transform_layout(block, random.pick(buffers), {{a, b}, {b / f, a, b % f}});
+          s.transform_layout(block, buffer->name, {{a, b}, {b / f, a, b % f}});
         }
       }
       ++accepted;
@@ -211,7 +365,7 @@ inline CaseResult check_random_case(uint64_t seed, bool lower) {
   Random random(seed);
   CaseResult out;
   const ir::LoopFunc before = lower::to_blocks(random_program(random));
-  Schedule s(before);
+  Schedule s(before, random_instructions());
   // Some schedules repeat a producer so often that running them teaches nothing more.
   const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact, .max_steps = 20'000'000};
   std::vector<ir::Array> expected = exact_args(before, seed);
@@ -232,6 +386,7 @@ inline CaseResult check_random_case(uint64_t seed, bool lower) {
       }
     if (lower) {
       lower::PassContext context;
+      context.limits.instructions = {"kept"};
       ir::LoopFunc final;
       try {
         final = lower::run(lower::cpu_pipeline(), s.func(), context);

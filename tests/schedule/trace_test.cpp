@@ -19,13 +19,19 @@ constexpr std::string_view kText =
     "  reorder [%y0, %x0, %k, %y1, %x1]\n"
     "  %cc = cache_write %c \"C\" register\n"
     "  transform_layout %c \"C_register\" (i, j) -> [i / 4, j, i % 4]\n"
+    "  set_layout %c \"C_register\" layout (i, j, k) -> [address: i, address: j ^ k] extents [4, "
+    "8]\n"
+    "  pad %c [4, $rows, 1]\n"
+    "  %yes, %no = specialize %y0 \"n % 16 == 0\"\n"
+    "  annotate %y0 \"depth\" $rows\n"
+    "  annotate %c \"role\" \"load\"\n"
     "  bind %y0 block.x\n"
     "  vectorize %x1\n"
     "}\n";
 
 TEST(TraceText, ReadsBackAsItWasPrinted) {
   const Trace trace = parse_trace(kText);
-  EXPECT_EQ(trace.lines.size(), 9u);
+  EXPECT_EQ(trace.lines.size(), 14u);
   EXPECT_EQ(trace.decisions.size(), 2u);
   EXPECT_EQ(print(trace), kText);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks and instruction calls: code that runs under declared bounds.
+// Blocks: code that runs under declared bounds.
 #include <algorithm>
 
 #include "ir/build.h"
@@ -8,15 +8,12 @@
 #include "support/str.h"
 
 namespace tilewright::ir::run {
-namespace {
 
 bool has_block(const Stmt& s) {
   bool found = false;
   walk(s, [&](const Block&) { return !(found = true); });
   return found;
 }
-
-}  // namespace
 
 /// The region in terms of the buffer that is really there.
 Box Compiler::box_of(const Storage& s, const Region& region) {
@@ -111,101 +108,6 @@ void Compiler::block(const Block& b) {
   blocks_.pop_back();
   if (nested) emit({.op = Op::Deactivate, .a = activation});
   if (skip >= 0) set_target(skip);
-  release(m);
-}
-
-Compiler::Storage Compiler::view(const Region& region, const Param& operand, const Span& at) {
-  Storage s = storage(*region.buffer, at);
-  const Box box = box_of(s, region);
-  const BufferNode& declared = *operand.buffer;
-  const auto wrong_shape = [&](const std::string& note) {
-    throw Error({.code = "ir.run.instr",
-                 .at = at,
-                 .message = str("a region of `", region.buffer->name, "` does not fit operand `",
-                                declared.name, "`"),
-                 .notes = {note},
-                 .help = "give the region as many elements in each dimension as the operand has; "
-                         "dimensions of extent 1 may be left out"});
-  };
-  // The operand's dimensions are the region's, less those of extent 1 when there are too many.
-  std::vector<int> dims;
-  const size_t rank = region.ranges.size(), wanted = declared.shape.size();
-  size_t spare = rank >= wanted ? rank - wanted : 0;
-  for (size_t d = 0; d < rank; ++d) {
-    const bool fits = dims.size() < wanted &&
-                      const_int(region.ranges[d].extent) == const_int(declared.shape[dims.size()]);
-    if (spare > 0 && is_const(region.ranges[d].extent, 1) && !fits)
-      --spare;
-    else if (spare > 0 && is_const(region.ranges[d].extent, 1) && rank - d > wanted - dims.size())
-      --spare;  // a leading 1 is left out rather than a later one
-    else
-      dims.push_back(static_cast<int>(d));
-  }
-  if (dims.size() != wanted)
-    wrong_shape(str("the region has ", rank, " dimensions, the operand ", wanted));
-  const auto operand_index = static_cast<Reg>(program_.instr_operands.size());
-  program_.instr_operands.push_back(&declared);
-  Storage v = s;
-  v.operand = &declared;
-  v.region = box.ranges;
-  v.dims.clear();
-  for (size_t i = 0; i < wanted; ++i) {
-    const auto d = static_cast<size_t>(dims[i]);
-    const std::optional<int64_t> have = const_int(region.ranges[d].extent);
-    const std::optional<int64_t> want = const_int(declared.shape[i]);
-    if (have && want && *have != *want)
-      wrong_shape(str("dimension ", i, " has ", *have, " elements, the operand's ", *want));
-    // Within an operand of an enclosing instruction, a dimension is one of that operand's.
-    const int inner = s.operand ? s.dims[d] : static_cast<int>(d);
-    v.dims.push_back(inner);
-    if (!have || !want)
-      emit({.op = Op::CheckExtent,
-            .a = box.ranges[static_cast<size_t>(inner)].second,
-            .b = scalar(declared.shape[i]),
-            .c = operand_index});
-  }
-  v.read_only = s.read_only || operand.access == Access::In;
-  if (region.rank) v.peer = region.rank;
-  return v;
-}
-
-/// The instruction's body in place, with its operands seen through the given regions.
-void Compiler::instr_call(const InstrCall& c) {
-  const Mark m = mark();
-  const InstructionNode& instr = *c.instr;
-  const Stmt& body = instr.form(c.form);
-  std::vector<std::pair<const BufferNode*, Storage>> views;
-  for (size_t i = 0; i < c.operands.size(); ++i)
-    views.emplace_back(instr.operands[i].buffer.get(),
-                       view(c.operands[i], instr.operands[i], c.span));
-  // An instruction whose body calls itself would never end; one that calls another is fine.
-  for (auto& [operand, v] : views) {
-    if (buffers_.count(operand))
-      throw Error({.code = "ir.run.instr",
-                   .at = c.span,
-                   .message = str("instruction `", instr.name, "` calls itself"),
-                   .help = "write the body of an instruction in terms of its operands"});
-    buffers_[operand] = std::move(v);
-  }
-  const bool outer_instruction = in_instruction_;
-  in_instruction_ = true;
-  ActiveBlock active;
-  if (check_ && has_block(body)) {
-    active.activation = reserve();
-    emit({.op = Op::Activate, .dst = active.activation});
-  } else {
-    active.activation = blocks_.empty() ? program_.root_activation : blocks_.back().activation;
-  }
-  const bool own = check_ && has_block(body);
-  const Reg activation = active.activation;
-  blocks_.push_back(std::move(active));
-  const StmtNode* const outer = origin_;
-  stmt(body);
-  origin_ = outer;
-  blocks_.pop_back();
-  if (own) emit({.op = Op::Deactivate, .a = activation});
-  in_instruction_ = outer_instruction;
-  for (const auto& [operand, v] : views) buffers_.erase(operand);
   release(m);
 }
 

@@ -41,21 +41,7 @@ int32_t Compiler::access(const Storage& s, std::vector<Value> index, const Expr&
                  .message = str("`", (s.operand ? s.operand : s.buffer)->name,
                                 "` is an `in` parameter and is written"),
                  .help = "declare it `out` or `inout`"});
-  if (s.operand) {  // operand[i, j] is the (i, j)-th element of the call's region
-    std::vector<Value> within(s.region.size());
-    for (size_t d = 0; d < within.size(); ++d) within[d] = {s.region[d].first, 1};
-    for (size_t i = 0; i < index.size(); ++i) {
-      const auto d = static_cast<size_t>(s.dims[i]);
-      for (int l = 0; l < index[i].lanes; ++l)
-        emit({.op = Op::CheckIndex,
-              .a = index[i].reg + l,
-              .b = s.region[d].second,
-              .c = static_cast<Reg>(program_.instr_operands.size())});
-      within[d] = binary_op(BinaryOp::Add, kIndex, index[i], within[d]);
-    }
-    if (!index.empty()) program_.instr_operands.push_back(s.operand);
-    index = std::move(within);
-  }
+  if (s.operand) index = within_region(s, index);
   AccessInfo a;
   a.buffer = s.buffer;
   a.slot = s.slot;

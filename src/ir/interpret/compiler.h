@@ -38,6 +38,8 @@ class Compiler {
     const BufferNode* operand = nullptr;
     std::vector<std::pair<Reg, Reg>> region;  // per dimension of `buffer`: min and extent
     std::vector<int> dims;                    // dimension of `buffer` for each of the operand's
+    bool strided = false;                     // at stage `final`: strides instead of dims
+    std::vector<Reg> strides;                 // per physical dimension of the operand
     Expr peer;                                // rank of the region
   };
   struct ActiveBlock {
@@ -81,10 +83,14 @@ class Compiler {
   void alloc(const Alloc& a);
   Share share_of(const BufferNode& buffer) const;
   void block(const Block& b);
-  void instr_call(const InstrCall& c);
-  Storage view(const Region& region, const Param& operand, const Span& at);
   std::vector<ActiveBlock::Declared> declared(const std::vector<Region>& regions);
   Box box_of(const Storage& s, const Region& region);
+
+  // compile_instr.cpp
+  void instr_call(const InstrCall& c);
+  Storage view(const InstrCall& call, size_t operand);
+  std::vector<Value> within_region(const Storage& s, const std::vector<Value>& index);
+  Value layout_value(const Expr& e, const std::unordered_map<const ExprNode*, Value>& at);
 
   // compile_stmt.cpp
   void stmt(const Stmt& s);
@@ -147,5 +153,6 @@ class Compiler {
 
 /// Does `s` contain something that runs concurrently with anything else?
 bool has_concurrency(const Stmt& s);
+bool has_block(const Stmt& s);
 
 }  // namespace tilewright::ir::run

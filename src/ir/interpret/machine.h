@@ -133,8 +133,8 @@ class Machine {
   void check_begun(const Task& t, const Instance& m, int64_t element, int64_t rank);
   void note_user(Instance& m, Seen user, int64_t element = -1);
   void note_unwritten(const Task& t, const Instance& m, int64_t element, bool race_checked);
-  [[noreturn]] void race(const Task& t, const Instance& m, int64_t element, const char* now,
-                         const Seen& before, const char* then);
+  void race(const Task& t, const Instance& m, int64_t element, const char* now, const Seen& before,
+            const char* then);
 
   // machine_tasks.cpp: concurrent loops, agents, barriers
   void fork(Task& t, const Inst& i);

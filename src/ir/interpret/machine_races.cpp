@@ -80,15 +80,17 @@ void Machine::note_packed_write(Task& t, Instance& m, int64_t element) {
         m.layout ? m.layout->address[static_cast<size_t>(element * replicas + r)] : element;
     auto& [last, neighbour] = s.bytes[address / per_byte];
     if (!happened_before(t, last.epoch)) {
-      if (neighbour == element) race(t, m, element, "writes", last, "writes");
-      fail("ir.run.race", stmt_at(t),
-           str("race on `", element_name(m, element), "` and `", element_name(m, neighbour),
-               "`, which share a byte"),
-           {str(name_of(t), " writes `", element_name(m, element), "`", where(stmt_at(t))),
-            str(name_of(last.epoch), " writes `", element_name(m, neighbour), "`",
-                where(program_.origin[static_cast<size_t>(last.pc)])),
-            str(name(m.buffer->elem), " elements are packed, and writing one rewrites its byte")},
-           "let one iteration write all elements of a byte, or order the writes");
+      if (neighbour == element)
+        race(t, m, element, "writes", last, "writes");
+      else
+        fail("ir.run.race", stmt_at(t),
+             str("race on `", element_name(m, element), "` and `", element_name(m, neighbour),
+                 "`, which share a byte"),
+             {str(name_of(t), " writes `", element_name(m, element), "`", where(stmt_at(t))),
+              str(name_of(last.epoch), " writes `", element_name(m, neighbour), "`",
+                  where(program_.origin[static_cast<size_t>(last.pc)])),
+              str(name(m.buffer->elem), " elements are packed, and writing one rewrites its byte")},
+             "let one iteration write all elements of a byte, or order the writes");
     }
     last = {t.now(), t.pc};
     neighbour = element;
@@ -177,8 +179,12 @@ void Machine::check_begun(const Task& t, const Instance& m, int64_t element, int
 void Machine::race(const Task& t, const Instance& m, int64_t element, const char* now,
                    const Seen& before, const char* then) {
   const StmtNode* const here = stmt_at(t);
-  if (unwritten_ && unwritten_->elements.count({&m, element}))
-    unwritten_.reset();  // there is a writer, who is only not ordered before the reader
+  if (unwritten_) {
+    // Another race may follow from the value that was not there; the run goes on to find out
+    // whether there is a writer of it, who is only not ordered before the reader.
+    if (!unwritten_->elements.count({&m, element})) return;
+    unwritten_.reset();
+  }
   fail("ir.run.race", here, str("race on `", element_name(m, element), "`"),
        {str(name_of(t), " ", now, " it", where(here)),
         str(name_of(before.epoch), " ", then, " it",

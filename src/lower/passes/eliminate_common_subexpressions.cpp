@@ -27,9 +27,11 @@ enum class Which { Pure, Loads };
 /// place, since back ends read the shape of an access from them.
 bool is_candidate(const Expr& e, Which which) {
   if (e.as<Load>()) return which == Which::Loads;
-  if (e.as<Ramp>() || e.as<Broadcast>() || e.as<Guard>() || e.as<VarNode>()) return false;
-  if (has_load(e)) return which == Which::Loads;
-  return which == Which::Pure && !vars_of(e).empty();
+  if (e.as<Ramp>() || e.as<Broadcast>() || e.as<Guard>() || e.as<VarNode>() || e.as<IntImm>())
+    return false;
+  bool loads = false, varies = false;
+  walk(e, [&](const Load&) { loads = true; }, [&](const VarNode&) { varies = true; });
+  return loads ? which == Which::Loads : which == Which::Pure && varies;
 }
 
 /// The expressions below a statement that are used more than once, and where to name them.

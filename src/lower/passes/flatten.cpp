@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "arith/operand.h"
 #include "ir/build.h"
+#include "ir/operand.h"
 #include "ir/rewrite.h"
+#include "lower/facts.h"
 #include "lower/lanes.h"
 #include "lower/passes/passes.h"
+#include "lower/physical.h"
 #include "support/str.h"
 
 namespace tilewright::lower {
@@ -22,7 +26,7 @@ class Flat {
     else if (logical->rank() <= 1)
       return;  // stays itself
     Expr size = 1;
-    for (const Expr& extent : physical_extents()) size = product(size, extent);
+    for (const Expr& extent : physical_extents(*logical)) size = product(size, extent);
     flat_ = make_buffer(logical->name, logical->elem, {size}, logical->scope, nullptr,
                         logical->alignment, logical->span);
   }
@@ -32,8 +36,8 @@ class Flat {
 
   std::vector<Expr> address(const std::vector<Expr>& indices, int64_t replica) const {
     if (!flat_) return indices;
-    const std::vector<Expr> extents = physical_extents();
-    const std::vector<Expr> places = physical_indices(indices, replica);
+    const std::vector<Expr> extents = physical_extents(*logical_);
+    const std::vector<Expr> places = physical_indices(*logical_, indices, replica);
     Expr at = 0;
     for (size_t d = 0; d < places.size(); ++d)
       at = lane_binary(BinaryOp::Add, lane_binary(BinaryOp::Mul, at, extents[d]), places[d]);
@@ -78,32 +82,13 @@ class Flat {
     return a * b;
   }
 
-  std::vector<Expr> physical_extents() const {
-    if (!logical_->layout) return logical_->shape;
-    std::vector<Expr> out;
-    for (const PhysDim& dim : logical_->layout->dims) out.push_back(dim.extent);
-    return out;
-  }
-
-  std::vector<Expr> physical_indices(const std::vector<Expr>& indices, int64_t replica) const {
-    if (!logical_->layout) return indices;
-    const LayoutNode& layout = *logical_->layout;
-    Widening w;
-    for (size_t i = 0; i < indices.size(); ++i) {
-      w.vectors[layout.indices[i]] = indices[i];
-      w.lanes = std::max(w.lanes, indices[i].type().lanes);
-    }
-    if (layout.replica) w.vectors[layout.replica] = replica;
-    std::vector<Expr> out;
-    for (const PhysDim& dim : layout.dims) out.push_back(widen(dim.index, w));
-    return out;
-  }
-
   Buffer logical_, flat_;
 };
 
 class Flattener {
  public:
+  explicit Flattener(const LoopFunc& func) : facts_(func) {}
+
   LoopFunc run(const LoopFunc& func) {
     LoopFunc out = func;
     std::vector<Stmt> body;
@@ -162,25 +147,64 @@ class Flattener {
           if (Stmt fill = flat.zero_fill()) inside = seq({fill, inside});
           return make_stmt<Alloc>(a.span, flat.buffer(), inside);
         },
-        [&](const InstrCall& c, auto& self) -> Stmt {
-          return with(c, [&](InstrCall& out) {
-            for (Region& r : out.operands) r = region(r, self);
+        [&](const InstrCall& c, auto& self) -> Stmt { return call(c, self); },
+        [&](const For& loop, auto& self) -> Stmt {
+          return facts_.inside(loop, [&] { return self.children(loop); });
+        },
+        [&](const Let& let, auto& self) -> Stmt {
+          return facts_.inside(let, [&] { return self.children(let); });
+        },
+        [&](const If& s, auto& self) -> Stmt {
+          if (has_load(s.cond)) return self.children(s);
+          const Stmt yes = facts_.where(s.cond, [&] { return self(s.yes); });
+          const Stmt no = facts_.where(logical_not(s.cond), [&] { return self(s.no); });
+          return with(s, [&](If& out) {
+            out.yes = yes;
+            out.no = no;
           });
         });
   }
 
-  /// From the first to the last element: where the operand begins, and how far apart its rows are.
   template <class Self>
-  Region region(const Region& r, Self& self) {
-    std::vector<Expr> first, last;
-    for (const Range& range : r.ranges) {
-      first.push_back(self(range.min));
-      last.push_back(first.back() + self(range.extent) - 1);
+  Stmt call(const InstrCall& c, Self& self) {
+    std::vector<Region> operands;
+    std::vector<std::vector<Expr>> strides;
+    for (size_t i = 0; i < c.operands.size(); ++i) {
+      const Region& r = c.operands[i];
+      const Flat& flat = of(r.buffer);
+      for (const Buffer& b : {r.buffer, c.instr->operands[i].buffer})
+        refuse_replicas(b, c.span, str("instruction `", c.instr->name, "`"));
+      std::vector<Range> ranges;
+      std::vector<Expr>& steps =
+          strides.emplace_back(c.instr->operands[i].buffer->physical_rank(), 0);
+      if (flat.buffer()->rank() > 0) {
+        const arith::OperandPlace place = placed(c, i, flat);
+        ranges.push_back({self(place.first), self(place.span)});
+        for (size_t d = 0; d < steps.size(); ++d) steps[d] = self(place.strides[d]);
+      }
+      operands.push_back({flat.buffer(), std::move(ranges), self(r.rank)});
     }
-    const Flat& flat = of(r.buffer);
-    if (r.ranges.empty()) return {flat.buffer(), {}, self(r.rank)};
-    const Expr from = flat.address(first, 0)[0], to = flat.address(last, 0)[0];
-    return {flat.buffer(), {{from, to - from + 1}}, self(r.rank)};
+    return with(c, [&](InstrCall& out) {
+      out.operands = std::move(operands);
+      out.strides = std::move(strides);
+    });
+  }
+
+  arith::OperandPlace placed(const InstrCall& c, size_t i, const Flat& flat) {
+    const BufferNode& operand = *c.instr->operands[i].buffer;
+    const Region& region = c.operands[i];
+    arith::OperandPlace place = arith::operand_place(
+        region, operand, [&](const std::vector<Expr>& at) { return flat.address(at, 0)[0]; },
+        facts_.here());
+    if (place.reason.empty()) return place;
+    throw Error({.code = "lower.flatten.operand",
+                 .at = c.span,
+                 .message = str("operand `", operand.name, "` of instruction `", c.instr->name,
+                                "` cannot lie in `", region.buffer->name, "`"),
+                 .notes = {place.reason},
+                 .help = str("give `", region.buffer->name,
+                             "` a layout that agrees with the operand's, and hand over regions "
+                             "that start at a whole piece of it")});
   }
 
   template <class Self>
@@ -198,16 +222,18 @@ class Flattener {
     return make_stmt<Let>(s.span, copy, value, seq(std::move(stores), s.span));
   }
 
-  void refuse_replicas(const Buffer& b, const Span& at, const char* what) {
-    if (of(b).replicas() == 1) return;
-    throw Error({.code = "lower.flatten.replica",
-                 .at = at,
-                 .message = str(what, " cannot work on `", b->name, "`"),
-                 .notes = {str("its layout keeps ", of(b).replicas(), " copies of each element")},
-                 .help = "use a layout without replicas"});
+  void refuse_replicas(const Buffer& b, const Span& at, const std::string& what) {
+    if (!b->layout || b->layout->replicas == 1) return;
+    throw Error(
+        {.code = "lower.flatten.replica",
+         .at = at,
+         .message = str(what, " cannot work on `", b->name, "`"),
+         .notes = {str("its layout keeps ", b->layout->replicas, " copies of each element")},
+         .help = "use a layout without replicas"});
   }
 
   std::unordered_map<Buffer, Flat> flats_;
+  Facts facts_;
 };
 
 }  // namespace
@@ -216,14 +242,17 @@ class Flattener {
 /// stays one), every access gets an address counted in elements.
 ///   before   alloc t: f32[4, n]   t[i, j] = t[i, ramp(0, 1, 8)] …
 ///   after    alloc t: f32[4*n]    t[i*n + j] = t[ramp(i*n, 1, 8)] …
-/// The region of an instruction call becomes the addresses from its first to its last element.
+/// The region of an instruction call becomes the addresses from its first to its last element, with
+/// strides for the physical dimensions of the operand:
+///   before   call outer(C[i*2 +: 2, j*4 +: 4], …)
+///   after    call outer(C[i*16 + j*4 +: 12], …) strides ([8, 1], …)
 /// Needs:  no blocks, updates or vthread loops; layouts over `address` only.
 /// Leaves: stage `final`.
 LoopFunc flatten(const LoopFunc& func, PassContext&) {
   require_no_blocks(func, "flatten");
   require_no_updates(func, "flatten");
   require_no_loops(func, ForKind::VThread, "flatten", "lower_vthread");
-  return Flattener().run(func);
+  return Flattener(func).run(func);
 }
 
 }  // namespace tilewright::lower

@@ -68,6 +68,11 @@ class Hoister {
 
   template <class Self>
   Stmt in_loop(const For& loop, Self& self) {
+    if (loop.loop == ForKind::Unrolled) {
+      // Not a loop for long: its variable is a constant in each copy.
+      depth_[loop.var] = here();
+      return self.children(loop);
+    }
     const Expr min = self(loop.min), extent = self(loop.extent);
     levels_.emplace_back();
     depth_[loop.var] = here();

@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/operand.h"
 #include "ir/rewrite.h"
 #include "lower/access.h"
 #include "lower/lanes.h"
 #include "lower/passes/passes.h"
+#include "lower/physical.h"
 #include "support/str.h"
 
 namespace tilewright::lower {
@@ -14,24 +16,21 @@ using namespace ir;
 
 namespace {
 
-/// For each dimension of the operand that of the region: all in order, but for some of extent 1.
-std::vector<size_t> dimensions(const Region& region, const BufferNode& operand) {
-  std::vector<size_t> dims(operand.shape.size());
-  size_t o = dims.size();
-  for (size_t r = region.ranges.size(); r-- > 0 && o > 0;)
-    if (const_int(region.ranges[r].extent) == const_int(operand.shape[o - 1])) dims[--o] = r;
-  require(o == 0, "an operand of an instruction has another shape than its region");
-  return dims;
-}
-
 Stmt meaning_of(const InstrCall& call) {
   Stmt body = call.instr->form(call.form);
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const Region& region = call.operands[i];
     const Buffer& operand = call.instr->operands[i].buffer;
-    const std::vector<size_t> dims = dimensions(region, *operand);
+    const auto fitting = operand_dims(region, *operand);
+    require(fitting || !call.strides.empty(), "an operand has another shape than its region");
     body = redirect(body, operand, region.buffer, [&](const std::vector<Expr>& indices) {
       std::vector<Expr> out;
+      if (!call.strides.empty()) {  // at stage `final`
+        if (region.ranges.empty()) return out;
+        const std::vector<Expr> places = physical_indices(*operand, indices);
+        return std::vector<Expr>{strided(region.ranges[0].min, places, call.strides[i])};
+      }
+      const std::vector<size_t>& dims = *fitting;
       for (const Range& r : region.ranges) out.push_back(r.min);
       for (size_t d = 0; d < dims.size(); ++d)
         out[dims[d]] = lane_binary(BinaryOp::Add, out[dims[d]], indices[d]);

@@ -4,6 +4,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/verify.h"
 #include "schedule/nests.h"
 #include "schedule/steps.h"
 #include "support/str.h"
@@ -37,6 +38,18 @@ ir::Buffer find_buffer(const std::vector<ir::Region>& regions, const std::string
   return found;
 }
 
+/// A call wants its operands in the scope that the instruction declares.
+void refuse_calls(const Stmt& root, const ir::Buffer& buffer, std::string_view step,
+                  const ir::Block& block) {
+  ir::walk(root, [&](const ir::InstrCall& c) {
+    for (const ir::Region& r : c.operands)
+      if (r.buffer == buffer)
+        refuse("schedule.cache.call", step, block,
+               str("a call of instruction `", c.instr->name, "` works on `", buffer->name, "`"),
+               str("use ", step, " before tensorize"));
+  });
+}
+
 /// for … { block copy(v…) { to[v…] = from[v…] } } over `region`.
 Stmt copy_nest(const std::string& block_name, const ir::Region& region, const ir::Buffer& from,
                const ir::Buffer& to, const arith::Context& context) {
@@ -64,13 +77,6 @@ ir::Buffer cache_of(const ir::Buffer& buffer, const ir::Scope& scope) {
   return ir::make_buffer(str(buffer->name, "_", suffix), buffer->elem, buffer->shape, scope);
 }
 
-/// The nest with the loops of the program that hold only this block: what a copy must enclose.
-arith::Context outside_of(const Program& program, const Stmt& nest) {
-  Path path = program.path_to(nest);
-  path.pop_back();
-  return program.context_at(path);
-}
-
 }  // namespace
 
 /// for i { C[i] = f(A[i]) }
@@ -78,13 +84,15 @@ arith::Context outside_of(const Program& program, const Stmt& nest) {
 Results CacheRead::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::Buffer from = find_buffer(b.reads, buffer, name, b);
+  require_outside_of_blocks(program, b, name);
   const Stmt nest = nest_of(program, b);
+  refuse_calls(nest, from, name, b);
   for (const Access& a : accesses_of(nest))
     if (a.write && a.region.buffer == from)
       refuse("schedule.cache_read.written", name, b,
              str("`", from->name, "` is written inside the block's own loops"),
              "a copy made before them would be out of date");
-  const arith::Context context = outside_of(program, nest);
+  const arith::Context context = context_outside(program, nest);
   const ir::Region region = touched(nest, from, false, context);
   if (!is_written_before(program, region, nest, context))
     refuse("schedule.cache_read.unwritten", name, b,
@@ -103,7 +111,9 @@ Results CacheRead::apply(Program& program) const {
 Results CacheWrite::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::Buffer to = find_buffer(b.writes, buffer, name, b);
+  require_outside_of_blocks(program, b, name);
   const Stmt nest = nest_of(program, b);
+  refuse_calls(nest, to, name, b);
   for (const ir::Region& r : b.reads)
     if (r.buffer == to)
       refuse("schedule.cache_write.read", name, b,
@@ -117,7 +127,7 @@ Results CacheWrite::apply(Program& program) const {
     refuse("schedule.cache_write.partial", name, b, why,
            "cache a result whose block fills a whole box");
   require_plain_result(b, name);
-  const arith::Context context = outside_of(program, nest);
+  const arith::Context context = context_outside(program, nest);
   const ir::Region region = touched(nest, to, true, context);
   const ir::Buffer cache = cache_of(to, scope);
   const std::string copy_name = program.fresh_block_name(str(to->name, "_copy"));
@@ -134,8 +144,15 @@ Results SetScope::apply(Program& program) const {
     refuse("schedule.set_scope.param", name, b,
            str("`", old->name, "` is a parameter of the function"),
            "parameters are global; cache_write makes a copy in another scope");
+  refuse_calls(program.func().body, old, name, b);
   const ir::Buffer now = ir::make_buffer(old->name, old->elem, old->shape, scope, old->layout,
                                          old->alignment, old->span);
+  try {
+    ir::verify(*now, program.func().symbols);
+  } catch (const Error& e) {
+    refuse("schedule.set_scope.layout", name, b, e.diagnostic.message,
+           "set the scope before the layout");
+  }
   program.set_body(ir::substitute_buffers(program.func().body, {{old, now}}));
   return {};
 }

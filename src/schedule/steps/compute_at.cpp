@@ -61,6 +61,10 @@ void check_uses(const Program& program, const ir::Block& block, const Stmt& nest
                str("`", a.region.buffer->name, "`, which it reads, is written by ", who,
                    " that does not stand before it"),
                "move a block whose inputs are complete before it");
+      if (overwrites(program, *a.block, a.region.buffer))
+        refuse("schedule.compute_at.ring",
+               str("`", a.region.buffer->name, "`, which it reads, is overwritten by ", who),
+               "move the block before rolling_buffer folds its input");
     }
   }
 }
@@ -70,6 +74,8 @@ void check_uses(const Program& program, const ir::Block& block, const Stmt& nest
 Results ComputeAt::apply(Program& program) const {
   const ir::Block& p = program.block(block);
   const ir::For& at = program.loop(loop);
+  require_outside_of_blocks(program, p, name);
+  require_outside_of_blocks(program, at, name);
   const Refuse refuse{p, at};
   const ResultIndex result = require_plain_result(p, name);
   const Stmt nest = nest_of(program, p);
@@ -80,6 +86,9 @@ Results ComputeAt::apply(Program& program) const {
     refuse("schedule.compute_at.order", "the block does not stand before the loop",
            "compute_at moves a producer down into a consumer; reverse_compute_at moves a consumer "
            "up into a producer");
+  if (!surely_runs(program, nest, Stmt::of(at)))
+    refuse("schedule.compute_at.condition", "the block stands under a condition of its own",
+           "move it before specialize");
   check_uses(program, p, nest, at, refuse);
   if (const ir::For* l = deciding_loop(program, p, nest))
     refuse("schedule.compute_at.predicate",

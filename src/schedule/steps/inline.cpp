@@ -56,6 +56,7 @@ std::vector<ir::Region> reads_of(const Stmt& init, const Stmt& body) {
 /// B[i] = f(A[i])   C[i] = g(B[i])   ->   C[i] = g(f(A[i]))
 Results ComputeInline::apply(Program& program) const {
   const ir::Block& p = program.block(block);
+  require_outside_of_blocks(program, p, name);
   const ir::Store& store = require_single_store(p, name);
   const ir::Buffer buffer = store.buffer;
   if (param_of(program.func(), buffer))
@@ -65,7 +66,7 @@ Results ComputeInline::apply(Program& program) const {
   for (const Access& a : accesses_of(program.func().body)) {
     if (a.block == &p) continue;
     if (a.region.buffer == buffer) {
-      if (a.write || !a.block || a.block->opaque)
+      if (a.write || !a.block || a.block->opaque || holds_others(*a.block))
         refuse("schedule.inline.use", p,
                str("`", buffer->name, "` is ", a.write ? "written" : "read",
                    " by a statement that cannot be changed"),
@@ -77,7 +78,8 @@ Results ComputeInline::apply(Program& program) const {
     }
     for (const ir::Region& r : p.reads)
       if (a.write && r.buffer == a.region.buffer &&
-          !(a.block && stands_before(program, Stmt::of(*a.block), nest)))
+          (!(a.block && stands_before(program, Stmt::of(*a.block), nest)) ||
+           overwrites(program, *a.block, r.buffer)))
         refuse("schedule.inline.input", p,
                str("`", r.buffer->name, "`, which it reads, is written again after it"),
                "inline blocks whose inputs stay as they are");
@@ -117,6 +119,7 @@ Results ComputeInline::apply(Program& program) const {
 /// B[i] = f(A[i])   C[i] = g(B[i])   ->   C[i] = g(f(A[i])), in the producer's loops
 Results ReverseComputeInline::apply(Program& program) const {
   const ir::Block& c = program.block(block);
+  require_outside_of_blocks(program, c, name);
   const ir::Store& use = require_single_store(c, name);
   // The one producer: the block that writes what this one reads element by element.
   const ir::Block* producer = nullptr;
@@ -134,6 +137,9 @@ Results ReverseComputeInline::apply(Program& program) const {
     if (a.region.buffer == buffer && a.block != &c && a.block != producer)
       refuse("schedule.inline.use", c, str("`", buffer->name, "` has another reader or writer"),
              "inline a consumer that alone reads its producer");
+  for (const ir::Block* b : {&c, producer})
+    if (const std::string why = why_not_everywhere(program, *b); !why.empty())
+      refuse("schedule.inline.part", c, why, "inline before the loops of either block are cut");
   // C's iterators, in terms of the producer's: every load of the buffer has the same plain index.
   ir::VarMap map;
   bool plain = true;

@@ -62,15 +62,7 @@ Results Parallel::apply(Program& program) const {
 Results Bind::apply(Program& program) const {
   const ir::For& i = program.loop(loop);
   require_serial(i, name);
-  for (const ir::For* outer : program.loops_around(i)) {
-    if (outer->loop == ir::ForKind::Bound && outer->axis >= axis)
-      throw Error({.code = "schedule.bind.order",
-                   .message = str("cannot bind `", i.var.name(), "` to ", ir::name(axis)),
-                   .notes = {str("`", outer->var.name(), "` around it is bound to ",
-                                 ir::name(outer->axis))},
-                   .help = "bind blocks outside of clusters and clusters outside of threads, each "
-                           "axis once on a path"});
-  }
+  require_axis_order(program, i, axis);
   require_independent(program, i, /*allow_reductions=*/false, name);
   set_kind(program, i, ir::ForKind::Bound, axis, name);
   return {};

@@ -15,17 +15,6 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-/// The copy of a loop body for another part of the range: new objects, blocks with new names.
-Stmt copy_of(const Program& program, const Stmt& body, size_t part) {
-  const Stmt fresh = with_fresh_names(body);
-  return ir::rewrite(fresh, [&](const ir::Block& b, auto& self) -> Stmt {
-    const Stmt inner = self.children(b);
-    return ir::with(*inner.as<ir::Block>(), [&](ir::Block& n) {
-      n.name = program.fresh_block_name(str(b.name, "_part", part));
-    });
-  });
-}
-
 /// Do accesses of `late` in an earlier iteration and of `early` in a later one never meet?
 /// `first` and `second` are the statements that change their order for those iterations.
 void require_movable(const Program& program, const ir::For& loop, const Stmt& first,
@@ -44,6 +33,21 @@ void require_movable(const Program& program, const ir::For& loop, const Stmt& fi
                  .notes = {str(c.text(), " in different iterations")},
                  .help = "both parts must touch different elements in different iterations"});
   }
+}
+
+/// `s` with `by` in place of `loop`, which is the first thing that `s` does after declaring
+/// buffers; null when it is not.
+Stmt with_first(const Stmt& s, const Stmt& loop, const Stmt& by) {
+  if (s == loop) return by;
+  if (const auto* alloc = s.as<ir::Alloc>()) {
+    const Stmt body = with_first(alloc->body, loop, by);
+    return body ? ir::with(*alloc, [&](ir::Alloc& n) { n.body = body; }) : Stmt();
+  }
+  if (const auto* seq = s.as<ir::Seq>()) {
+    const Stmt head = with_first(seq->stmts.front(), loop, by);
+    return head ? ir::with(*seq, [&](ir::Seq& n) { n.stmts.front() = head; }) : Stmt();
+  }
+  return {};
 }
 
 }  // namespace
@@ -67,7 +71,7 @@ Results Partition::apply(Program& program) const {
   std::vector<Stmt> parts;
   for (size_t k = 0; k + 1 < edges.size(); ++k) {
     const ir::Var var(str(i.var.name(), "_", k));
-    const Stmt body = k == 0 ? i.body : copy_of(program, i.body, k);
+    const Stmt body = k == 0 ? i.body : copy_of(program, i.body, str("_part", k));
     parts.push_back(ir::make_stmt<ir::For>(i.span, var, i.min + edges[k], edges[k + 1] - edges[k],
                                            ir::substitute(body, i.var, var)));
     out.push_back(LoopResult{var});
@@ -79,6 +83,7 @@ Results Partition::apply(Program& program) const {
 Results Fission::apply(Program& program) const {
   const ir::For& i = program.loop(loop);
   require_serial(i, name);
+  require_no_sync(i, name);
   const auto* all = i.body.as<ir::Seq>();
   const int64_t cut = program.value(after);
   if (!all || cut < 1 || cut >= static_cast<int64_t>(all->stmts.size()))
@@ -109,15 +114,13 @@ Results Merge::apply(Program& program) const {
                  .notes = {note},
                  .help = "merge neighbouring serial loops of equal range"});
   };
-  require_serial(a, name);
-  require_serial(b, name);
-  const Path pa = program.path_to(a), pb = program.path_to(b);
+  for (const ir::For* l : {&a, &b}) {
+    require_serial(*l, name);
+    require_no_sync(*l, name);
+  }
+  const Path pa = program.path_to(a);
   const auto* all = pa.size() > 1 ? pa[pa.size() - 2].as<ir::Seq>() : nullptr;
-  if (!all || pb.size() != pa.size() || pb[pb.size() - 2] != pa[pa.size() - 2])
-    refuse("they do not stand in one sequence");
-  const auto place = std::find(all->stmts.begin(), all->stmts.end(), Stmt::of(a));
-  if (place + 1 == all->stmts.end() || place[1] != Stmt::of(b))
-    refuse("the second does not directly follow the first");
+  if (!all) refuse("they do not stand in one sequence");
   const arith::Context context = program.context_at(pa);
   if (!context.can_prove_equal(a.min, b.min) || !context.can_prove_equal(a.extent, b.extent))
     refuse(str("their ranges differ: ", print(a.extent), " and ", print(b.extent), " iterations"));
@@ -126,11 +129,12 @@ Results Merge::apply(Program& program) const {
   // iteration against the first part of a later one.
   const Stmt tail = ir::substitute(b.body, b.var, a.var);
   const Stmt merged = ir::with(a, [&](ir::For& f) { f.body = ir::seq({a.body, tail}); });
-  std::vector<Stmt> stmts;
-  for (auto s = all->stmts.begin(); s != all->stmts.end(); ++s) {
-    if (s == place) stmts.push_back(merged);
-    if (s != place && s != place + 1) stmts.push_back(*s);
-  }
+  std::vector<Stmt> stmts = all->stmts;
+  const auto place = std::find(stmts.begin(), stmts.end(), Stmt::of(a));
+  const Stmt joined = place + 1 == stmts.end() ? Stmt() : with_first(place[1], Stmt::of(b), merged);
+  if (!joined) refuse("the second does not directly follow the first");
+  *place = joined;
+  stmts.erase(place + 1);
   const Stmt head = a.body;
   const ir::Var var = a.var;
   program.replace(pa[pa.size() - 2], ir::seq(std::move(stmts)));

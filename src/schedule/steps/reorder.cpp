@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "arith/affine.h"
+#include "arith/region.h"
 #include "ir/build.h"
 #include "schedule/loop_checks.h"
 #include "schedule/steps.h"
@@ -93,6 +94,44 @@ void check_inits(const Chain& chain) {
   });
 }
 
+/// A producer computed at its consumer may run an instance several times, each time with its whole
+/// reduction. A loop of the reduction must not move across the loops that repeat it.
+void check_repeats(const Program& program, const Chain& before, const Chain& now) {
+  const auto place = [&](const ir::For* l) {
+    return std::find(now.begin(), now.end(), l) - now.begin();
+  };
+  ir::walk(before.back()->body, [&](const ir::Block& b) {
+    const auto reduces = [&](const ir::For* l) {
+      return std::any_of(b.iters.begin(), b.iters.end(), [&](const ir::BlockIter& it) {
+        return it.kind == ir::IterKind::Reduction && uses(it.binding, l->var);
+      });
+    };
+    const ir::For* moved = nullptr;
+    for (size_t i = 0; i < before.size(); ++i)
+      for (size_t j = i + 1; j < before.size(); ++j)
+        if (place(before[j]) < place(before[i]) && reduces(before[i]) != reduces(before[j]))
+          moved = reduces(before[i]) ? before[i] : before[j];
+    if (!moved) return;
+    std::vector<ir::Var> vars;
+    bool inside = false;
+    for (const ir::For* l : program.loops_around(b)) {
+      inside = inside || l == before[0];
+      if (inside) vars.push_back(l->var);
+    }
+    std::vector<ir::Expr> bindings;
+    for (const ir::BlockIter& it : b.iters) bindings.push_back(it.binding);
+    const Path path = program.path_to(b);
+    const arith::Context context = program.context_at(Path(path.begin(), path.end() - 1));
+    const arith::IterMap map = arith::iter_map(bindings, vars, context);
+    if (map.injective) return;
+    throw Error({.code = "schedule.reorder.repeat",
+                 .message = str("cannot move `", moved->var.name(), "` of the reduction of block `",
+                                b.name, "`"),
+                 .notes = {str("other loops may run an instance of it again: ", map.reason)},
+                 .help = "keep the loops of the reduction inside of the others"});
+  });
+}
+
 }  // namespace
 
 Results Reorder::apply(Program& program) const {
@@ -115,6 +154,7 @@ Results Reorder::apply(Program& program) const {
   check_ranges(now);
   check_inits(chain);
   check_dependences(program, chain, now);
+  check_repeats(program, chain, now);
 
   ir::Stmt body = chain.back()->body;
   for (size_t i = now.size(); i-- > 0;)

@@ -58,7 +58,7 @@ void require_complete(const Program& program, const ir::Buffer& buffer, const ir
 /// Every block that writes `buffer` in one iteration of the loop (a reduction, and its init) fills
 /// the same box.
 void require_exact(const Program& program, const ir::Buffer& buffer, const ir::For& loop,
-                   const arith::Context& context, const Refuse& refuse) {
+                   const ir::For& root, const arith::Context& context, const Refuse& refuse) {
   const ir::Block* first = nullptr;
   for (const Access& a : accesses_of(loop.body)) {
     if (!a.write || a.region.buffer != buffer) continue;
@@ -67,9 +67,11 @@ void require_exact(const Program& program, const ir::Buffer& buffer, const ir::F
              str("a plain statement inside `", loop.var.name(), "` writes `", buffer->name, "`"),
              "use blocks only");
     const ResultIndex index = require_plain_result(*a.block, "compute after");
-    if (const std::string why = why_not_exact(program, *a.block, loop.body); !why.empty())
-      refuse("schedule.reverse_compute_at.exact", why,
-             "choose a loop in which the producer fills a whole box");
+    // In one iteration, and in all of them together: the consumer runs where the producer does.
+    for (const Stmt& part : {loop.body, Stmt::of(root)})
+      if (const std::string why = why_not_exact(program, *a.block, part); !why.empty())
+        refuse("schedule.reverse_compute_at.exact", why,
+               "choose a loop in which the producer fills a whole box");
     if (!first) first = a.block;
     const auto box = iterated(program, *a.block, loop.body);
     const auto wanted = iterated(program, *first, loop.body);
@@ -91,6 +93,8 @@ void require_exact(const Program& program, const ir::Buffer& buffer, const ir::F
 Results ReverseComputeAt::apply(Program& program) const {
   const ir::Block& c = program.block(block);
   const ir::For& at = program.loop(loop);
+  require_outside_of_blocks(program, c, name);
+  require_outside_of_blocks(program, at, name);
   const Refuse refuse{c, at};
   const Stmt nest = nest_of(program, c);
   if (c.opaque)
@@ -102,6 +106,10 @@ Results ReverseComputeAt::apply(Program& program) const {
   if (!stands_before(program, Stmt::of(at), nest))
     refuse("schedule.reverse_compute_at.order", "the block does not stand after the loop",
            "reverse_compute_at moves a consumer up into a producer");
+  if (!surely_runs(program, nest, Stmt::of(at)) || !surely_runs(program, Stmt::of(at), nest))
+    refuse("schedule.reverse_compute_at.condition",
+           "one of the two stands under a condition that the other does not",
+           "move the block before specialize");
   const std::vector<const ir::For*> shared = program.loops_around(at);
   for (const ir::For* l : program.loops_around(*nest))
     if (std::find(shared.begin(), shared.end(), l) == shared.end())
@@ -163,7 +171,7 @@ Results ReverseComputeAt::apply(Program& program) const {
   ir::Expr keep;
   for (const ir::Buffer& buffer : produced) {
     require_complete(program, buffer, at, root, refuse);
-    require_exact(program, buffer, at, context, refuse);
+    require_exact(program, buffer, at, root, context, refuse);
     const ir::Region done = touched(at.body, buffer, true, context);
     Path outside = program.path_to(root);
     outside.pop_back();

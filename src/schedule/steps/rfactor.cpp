@@ -27,6 +27,9 @@ void check_loop(const Program& program, const ir::Block& b, const ir::For& loop)
     refuse(b, loop, "the block is no reduction", "name a block that reduces");
   bool serves = false;
   for (const ir::BlockIter& it : b.iters) {
+    if (it.kind == ir::IterKind::Ordered)
+      refuse(b, loop, str("its iterator `", it.var.name(), "` is ordered"),
+             "keep partial results before rolling_buffer, and of no scan");
     if (!uses(it.binding, loop.var)) continue;
     serves = true;
     if (it.kind != ir::IterKind::Reduction)
@@ -62,6 +65,7 @@ std::vector<T> appended(std::vector<T> all, T last) {
 Results RFactor::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   const ir::For& k = program.loop(loop);
+  require_outside_of_blocks(program, b, name);
   check_loop(program, b, k);
   const auto& update = *b.body.as<ir::Update>();
   const Stmt nest = nest_of(program, b);

@@ -43,9 +43,8 @@ constexpr std::string_view kStrict = R"(#if defined(__clang__)
 #endif
 )";
 
-// C has no hardware instructions: a call becomes its meaning, which may need all of these.
+// C has no hardware instructions: a call becomes its meaning, which may need these.
 constexpr lower::Pass kWriteOut[] = {
-    {"lower_instructions", lower::lower_instructions},
     {"lower_blocks", lower::lower_blocks},
     {"vectorize", lower::vectorize},
     {"lower_updates", lower::lower_updates},
@@ -68,8 +67,9 @@ ir::LoopFunc prepared(ir::LoopFunc func) {
                  .help = "run the lowering passes first"});
   ir::verify(func);
   if (!calls_instructions(func)) return func;
-  func.stage = ir::Stage::Scheduled;
   lower::PassContext context;
+  func = lower::lower_instructions(func, context);
+  func.stage = ir::Stage::Scheduled;
   return lower::run(kWriteOut, std::move(func), context);
 }
 

@@ -27,7 +27,16 @@ ll::Value* min_max(Lanes& b, BinaryOp op, Elem elem, ll::Value* x, ll::Value* y,
     return b.CreateSelect(less(fx, fy), x, y);
   ll::Value* first = b.CreateSelect(less(fy, fx), y, x);  // unordered gives x
   if (y_known.not_nan) return first;
-  return b.CreateSelect(b.CreateFCmpUNO(fy, fy), y, first);
+  ll::Value* nan = y;
+  if (!small) {
+    // The same NaN, made quiet. Two selections of y would be joined into one over a mask, which
+    // takes longer than the instruction for min or max.
+    ll::Type* bits = b.like(y, b.getIntNTy(y->getType()->getScalarSizeInBits()));
+    const uint64_t quiet = elem == Elem::F64 ? uint64_t{1} << 51 : uint64_t{1} << 22;
+    nan =
+        b.CreateBitCast(b.CreateOr(b.CreateBitCast(y, bits), b.integer(bits, quiet)), y->getType());
+  }
+  return b.CreateSelect(b.CreateFCmpORD(fy, fy), first, nan);
 }
 
 ll::Value* arithmetic(Lanes& b, BinaryOp op, ll::Value* x, ll::Value* y) {

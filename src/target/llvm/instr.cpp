@@ -4,6 +4,7 @@
 #include "llvm/IR/IntrinsicsX86.h"
 
 #include "ir/build.h"
+#include "ir/operand.h"
 #include "support/str.h"
 #include "target/llvm/emitter.h"
 #include "target/llvm/intrinsics.h"
@@ -23,14 +24,41 @@ constexpr int64_t kTileRows = 16, kTileRowBytes = 64;
                .help = std::move(help)});
 }
 
-void check_isa(const ir::InstrCall& s, const ir::TargetSpec& spec, ir::Isa needs,
-               ir::Isa or_needs) {
-  if (!spec.isa.has(needs) && !spec.isa.has(or_needs))
+void check_isa(const ir::InstrCall& s, const ir::TargetSpec& spec, ir::IsaSet any_of) {
+  if (!spec.isa.meets(any_of))
     fail(s, {str("the target `", spec.name, "` has no instruction `", s.instr->emit, "`")},
          "use a target that has it, or schedule without this instruction");
 }
 
 int64_t tile_elements(ir::Elem elem) { return kTileRows * kTileRowBytes * 8 / ir::bits(elem); }
+
+/// Places of an operand, from physical dimension `first` on.
+int64_t places(const ir::BufferNode& operand, size_t first = 0) {
+  const std::vector<ir::Expr> extents = ir::physical_extents(operand);
+  int64_t n = 1;
+  for (size_t d = first; d < extents.size(); ++d) n *= ir::const_int(extents[d]).value_or(0);
+  return n;
+}
+
+/// Elements between the rows of a tile in memory: physical dimension 0 counts 16 rows, the others
+/// are one row of 64 bytes without gaps.
+ir::Expr row_stride(const ir::InstrCall& s, size_t operand) {
+  const ir::BufferNode& declared = *s.instr->operands[operand].buffer;
+  std::vector<ir::Expr> one_row = s.strides[operand];
+  const int64_t columns = kTileRowBytes * 8 / ir::bits(declared.elem);
+  const bool fits =
+      !one_row.empty() && places(declared) == kTileRows * columns && places(declared, 1) == columns;
+  if (!fits)
+    fail(s, {str("operand `", declared.name, "` is not 16 rows of 64 bytes")},
+         "declare it as a tile: rows first, then what is one row");
+  one_row[0] = columns;
+  if (!ir::is_contiguous(declared, one_row))
+    fail(s,
+         {str("a row of operand `", declared.name, "` has gaps in `",
+              s.operands[operand].buffer->name, "`")},
+         "give the buffer a layout in which each row is contiguous");
+  return s.strides[operand][0];
+}
 
 }  // namespace
 
@@ -100,7 +128,10 @@ ll::Value* Emitter::tile_of(const ir::InstrCall& s, size_t operand) {
   const Place& place = place_of(region.buffer);
   const std::optional<int64_t> offset =
       region.ranges.empty() ? 0 : ir::const_int(region.ranges[0].min);
-  if (place.tile < 0 || !offset || *offset % tile_elements(region.buffer->elem) != 0)
+  const ir::BufferNode& declared = *s.instr->operands[operand].buffer;
+  if (place.tile < 0 || !offset || *offset % tile_elements(region.buffer->elem) != 0 ||
+      places(declared) != tile_elements(region.buffer->elem) ||
+      !ir::is_contiguous(declared, s.strides[operand]))
     fail(s,
          {str("operand `", s.instr->operands[operand].buffer->name,
               "` is not a tile register of its own")},
@@ -110,7 +141,7 @@ ll::Value* Emitter::tile_of(const ir::InstrCall& s, size_t operand) {
 }
 
 void Emitter::tile_call(const ir::InstrCall& s, const TileIntrinsic& intrinsic) {
-  check_isa(s, b_.spec, intrinsic.needs, intrinsic.needs);
+  check_isa(s, b_.spec, intrinsic.needs);
   const auto call = [&](std::vector<ll::Value*> args) {
     b_.CreateIntrinsic(intrinsic.id, {}, args);
   };
@@ -124,10 +155,8 @@ void Emitter::tile_call(const ir::InstrCall& s, const TileIntrinsic& intrinsic) 
     const ir::Elem elem = region.buffer->elem;
     if (!place.pointer)
       fail(s, {str("`", region.buffer->name, "` is not in memory")}, "place it in `global`");
-    const int64_t columns = kTileRowBytes * 8 / ir::bits(elem);
-    const ir::Expr stride = (region.ranges[0].extent - columns) / (kTileRows - 1);
-    ll::Value* bytes =
-        b_.CreateMul(expr(stride), b_.getInt64(static_cast<uint64_t>(ir::bits(elem) / 8)));
+    ll::Value* bytes = b_.CreateMul(expr(row_stride(s, operand)),
+                                    b_.getInt64(static_cast<uint64_t>(ir::bits(elem) / 8)));
     return std::pair(address(place, elem, expr(region.ranges[0].min)), bytes);
   };
   switch (intrinsic.kind) {
@@ -150,15 +179,14 @@ void Emitter::tile_call(const ir::InstrCall& s, const TileIntrinsic& intrinsic) 
 }
 
 Emitter::Access Emitter::operand(const ir::InstrCall& s, size_t i) {
-  int64_t n = 1;
-  for (const ir::Expr& extent : s.instr->operands[i].buffer->shape)
-    n *= ir::const_int(extent).value_or(1);
+  const ir::BufferNode& declared = *s.instr->operands[i].buffer;
+  const int64_t n = places(declared);
   const ir::Region& region = s.operands[i];
   if (region.buffer->rank() == 0) return {region.buffer, {}, {}, 1};
-  if (ir::const_int(region.ranges[0].extent) != n)
+  if (!ir::is_contiguous(declared, s.strides[i]))
     fail(s,
-         {str("the rows of operand `", s.instr->operands[i].buffer->name, "` are apart in `",
-              region.buffer->name, "`")},
+         {str("the elements of operand `", declared.name, "` are apart in `", region.buffer->name,
+              "`")},
          "give the buffer a layout in which the operand is contiguous");
   const ir::Expr first = region.ranges[0].min;
   const ir::Expr index =
@@ -167,11 +195,24 @@ Emitter::Access Emitter::operand(const ir::InstrCall& s, size_t i) {
 }
 
 void Emitter::dot_call(const ir::InstrCall& s, const DotIntrinsic& intrinsic) {
-  check_isa(s, b_.spec, intrinsic.needs, intrinsic.or_needs);
+  check_isa(s, b_.spec, intrinsic.needs);
   if (s.operands.size() != 3)
     fail(s, {str("`", intrinsic.name, "` has 3 operands, the declaration ", s.operands.size())},
          "declare it as (acc, a, b)");
+  for (size_t i = 0; i < 3; ++i)
+    if (const ir::BufferNode& o = *s.instr->operands[i].buffer; o.elem != intrinsic.elems[i])
+      fail(s,
+           {str("operand `", o.name, "` holds ", ir::name(o.elem), ", that of `", intrinsic.name,
+                "` ", ir::name(intrinsic.elems[i]))},
+           "declare the instruction with these types, or name another one in `emit`");
   const Access target = operand(s, 0);
+  const bool has_width = intrinsic.lanes > 0
+                             ? target.lanes == intrinsic.lanes
+                             : target.lanes == 4 || target.lanes == 8 || target.lanes == 16;
+  if (!has_width)
+    fail(s, {str("its result has ", target.lanes, " lanes")},
+         intrinsic.lanes > 0 ? str("declare it with ", intrinsic.lanes)
+                             : "declare it with 4, 8 or 16");
   const int wide = target.lanes * intrinsic.group;
   ll::Value* zero = ll::Constant::getNullValue(b_.type(target.type()));
   if (s.form == ir::InstrForm::Reset) return store(target, zero);

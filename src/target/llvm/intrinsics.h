@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware instructions by the name that `emit` of a declared instruction gives. An operand is
-// where it starts in its flattened buffer; its shape is that of the declaration, and the rows of a
-// two-dimensional one are (extent - columns) / (rows - 1) elements apart, where `extent` is that of
-// the region.
+// Hardware instructions by the name that `emit` of a declared instruction gives.
 //
-//   name                                     operands
-//   vpdpbusd                                 acc i32[L], a u8[4 L] or u8[4] for all lanes, b i8[4
-//   L]; L = 4, 8, 16 vdpbf16ps                                acc f32[L], a bf16[2 L] or bf16[2], b
-//   bf16[2 L] sdot, udot, usdot                        acc i32[4], a, b of 16 bytes, or 4 bytes of
-//   a for all lanes tilezero                                 tile tileloadd tile, rows of 64 bytes
-//   tilestored                               rows of 64 bytes, tile
-//   tdpbf16ps, tdpbssd, tdpbsud, tdpbusd, tdpbuud    tiles c, a, b
+// Dot products (acc, a, b): acc has L lanes, b as many groups of 2 or 4 elements as acc has lanes,
+// `a` too, or one group for all lanes. Each operand is contiguous, in the order of its physical
+// places: lane by lane, the elements of a group side by side.
+//
+// Tiles: tilezero (tile), tileloadd (tile, memory), tilestored (memory, tile), tdp… (c, a, b). A
+// tile is 16 rows of 64 bytes: physical dimension 0 of an operand is the row, the others together
+// one row without gaps. Rows in memory may be apart.
 #pragma once
 
 #include <string_view>
@@ -24,10 +21,11 @@ namespace tilewright::target::llvm {
 /// acc' = f(acc, a, b) on vectors.
 struct DotIntrinsic {
   std::string_view name;
-  ir::Isa needs;
-  ir::Isa or_needs;  // another ability that has it
+  ir::IsaSet needs;  // any one of these
   int group;         // elements of a and b per lane of the accumulator
+  ir::Elem elems[3];
   ll::Value* (*emit)(Lanes& b, ll::Value* acc, ll::Value* x, ll::Value* y);
+  int lanes = 0;  // of the accumulator; 0: 4, 8 or 16
 };
 const DotIntrinsic* find_dot_intrinsic(std::string_view name);
 

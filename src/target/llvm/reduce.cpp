@@ -36,10 +36,13 @@ ll::Value* in_order(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
 }
 
 /// min and max are associative but of two zeros the first wins: neighbours are combined, which
-/// keeps the order.
+/// keeps the order. NaN is looked for once, beside the steps, where the type is one of LLVM's.
 ll::Value* by_neighbours(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
   int lanes = Lanes::lanes_of(v);
   if (!std::has_single_bit(static_cast<unsigned>(lanes))) return in_order(b, op, elem, v);
+  const bool small = is_small_float(elem);
+  const Known known = {.not_nan = !small};
+  ll::Value* any_nan = small ? nullptr : b.CreateOrReduce(b.CreateFCmpUNO(v, v));
   while (lanes > 1) {
     lanes /= 2;
     std::vector<int> even(static_cast<size_t>(lanes)), odd(static_cast<size_t>(lanes));
@@ -47,12 +50,11 @@ ll::Value* by_neighbours(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
       even[static_cast<size_t>(i)] = 2 * i;
       odd[static_cast<size_t>(i)] = 2 * i + 1;
     }
-    if (lanes == 1)
-      return float_binary(b, op, elem, b.CreateExtractElement(v, uint64_t{0}),
-                          b.CreateExtractElement(v, uint64_t{1}));
-    v = float_binary(b, op, elem, b.CreateShuffleVector(v, even), b.CreateShuffleVector(v, odd));
+    v = float_binary(b, op, elem, b.CreateShuffleVector(v, even), b.CreateShuffleVector(v, odd),
+                     known, known);
   }
-  return v;
+  ll::Value* best = b.CreateExtractElement(v, uint64_t{0});
+  return small ? best : b.CreateSelect(any_nan, ll::ConstantFP::getNaN(best->getType()), best);
 }
 
 }  // namespace

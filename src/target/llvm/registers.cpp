@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/operand.h"
 #include "target/llvm/visit_once.h"
 
 namespace tilewright::target::llvm {
@@ -108,7 +109,7 @@ std::optional<std::vector<Slice>> register_slices(const ir::Buffer& buffer, cons
     const std::optional<int64_t> first =
         buffer->rank() == 0 ? 0 : ir::const_int(c.operands[i].ranges[0].min);
     int64_t n = 1;
-    for (const Expr& extent : c.instr->operands[i].buffer->shape)
+    for (const Expr& extent : ir::physical_extents(*c.instr->operands[i].buffer))
       n *= ir::const_int(extent).value_or(1);
     if (first)
       slices.push_back({*first, n});

@@ -276,10 +276,10 @@ instr add4(p: in u4[4] global, q: inout u4[4] global) {
   compute { vectorized for i in 0..4 { q[i] = p[i] + q[i] * 0:u4 + 1:u4 } }
 }
 loops instructions(x: in i8[16], y: in i8[16], z: inout i32[3], p: in u4[9], q: inout u4[9]) stage final {
-  call dot4.reset(x[0 +: 4], y[0 +: 4], z[1 +: 1])
-  for i in 0..4 { call dot4.update(x[i * 4 +: 4], y[12 - i * 4 +: 4], z[1 +: 1]) }
-  call dot4(x[3 +: 4], y[0 +: 4], z[2 +: 1])
-  call add4(p[5 +: 4], q[3 +: 4])
+  call dot4.reset(x[0 +: 4], y[0 +: 4], z[1 +: 1]) strides ([1], [1], [])
+  for i in 0..4 { call dot4.update(x[i +: 13], y[12 - i * 4 +: 4], z[1 +: 1]) strides ([4], [1], []) }
+  call dot4(x[3 +: 4], y[0 +: 10], z[2 +: 1]) strides ([1], [3], [])
+  call add4(p[2 +: 7], q[3 +: 4]) strides ([2], [1])
 })"},
       {"bools", R"(
 loops bools(a: in bool[8], b: in bool[8], c: out bool[8], d: out i64[8]) stage final {

@@ -2,6 +2,7 @@
 // Declared instructions that name a hardware instruction.
 #include "gtest/gtest.h"
 
+#include "ir/rewrite.h"
 #include "support/str.h"
 #include "target/host.h"
 #include "target/llvm/arrays.h"
@@ -30,9 +31,16 @@ Region region(const Buffer& b, const Expr& first, const Expr& extent) {
   return {b, {{first, extent}}, nullptr};
 }
 
-Stmt call_of(const Instruction& i, std::vector<Region> operands,
-             InstrForm form = InstrForm::Update) {
-  return make_stmt<InstrCall>({}, i, form, std::move(operands));
+/// Operands are contiguous unless strides are given.
+Stmt call_of(const Instruction& i, std::vector<Region> operands, InstrForm form = InstrForm::Update,
+             std::vector<std::vector<Expr>> strides = {}) {
+  if (strides.empty())
+    for (const Param& p : i->operands) {
+      std::vector<Expr>& own = strides.emplace_back(p.buffer->shape.size(), 1);
+      for (size_t d = own.size(); d-- > 1;)
+        own[d - 1] = *const_int(own[d]) * *const_int(p.buffer->shape[d]);
+    }
+  return make_stmt<InstrCall>({}, i, form, std::move(operands), std::move(strides));
 }
 
 /// acc[l] = sum over k and the group of a * b, with `a` for all lanes or for each.
@@ -101,24 +109,28 @@ LoopFunc amx(int64_t k) {
   const auto tile = [](const char* name, Elem e, int64_t n) {
     return make_buffer(name, e, {n}, kTile);
   };
+  const auto rows = [](const char* name, Elem e, int64_t columns, Scope scope = {}) {
+    return make_buffer(name, e, {16, columns}, scope);
+  };
   const Buffer a = array("a", Elem::BF16, 16 * 32 * k), b = array("b", Elem::BF16, 16 * 32 * k),
                c = array("c", Elem::F32, 256);
   const Buffer tc = tile("tc", Elem::F32, 256), ta = tile("ta", Elem::BF16, 512),
                tb = tile("tb", Elem::BF16, 512);
   const Instruction load_tile = instruction(
       "tileloadd",
-      {{tile("t", Elem::BF16, 512), Access::Out}, {array("m", Elem::BF16, 512), Access::In}});
-  const Instruction product = instruction("tdpbf16ps", {{tile("c", Elem::F32, 256), Access::InOut},
-                                                        {tile("a", Elem::BF16, 512), Access::In},
-                                                        {tile("b", Elem::BF16, 512), Access::In}});
+      {{rows("t", Elem::BF16, 32, kTile), Access::Out}, {rows("m", Elem::BF16, 32), Access::In}});
+  const Instruction product =
+      instruction("tdpbf16ps", {{rows("c", Elem::F32, 16, kTile), Access::InOut},
+                                {rows("a", Elem::BF16, 32, kTile), Access::In},
+                                {rows("b", Elem::BF16, 32, kTile), Access::In}});
   const Instruction store_tile = instruction(
       "tilestored",
-      {{array("m", Elem::F32, 256), Access::Out}, {tile("t", Elem::F32, 256), Access::In}});
+      {{rows("m", Elem::F32, 16), Access::Out}, {rows("t", Elem::F32, 16, kTile), Access::In}});
   const Var v("k");
   const std::vector<Region> cab{region(tc, 0, 256), region(ta, 0, 512), region(tb, 0, 512)};
   const Stmt step = seq(
       {call_of(load_tile, {region(ta, 0, 512), region(a, Expr(v) * 32, 15 * 32 * k + 32)},
-               InstrForm::Compute),
+               InstrForm::Compute, {{32, 1}, {32 * k, 1}}),
        call_of(load_tile, {region(tb, 0, 512), region(b, Expr(v) * 512, 512)}, InstrForm::Compute),
        call_of(product, cab)});
   Stmt body =
@@ -161,6 +173,20 @@ void expect_error(const LoopFunc& f, const char* target, const char* code, const
     EXPECT_EQ(e.diagnostic.code, code);
     EXPECT_NE(std::string(e.what()).find(phrase), std::string::npos) << e.what();
   }
+}
+
+TEST(Instr, RefusesOperandsThatAreApart) {
+  const LoopFunc dense = dots("vpdpbusd", 8, Elem::U8, Elem::I8, Elem::I32, 4, true, 2);
+  const LoopFunc apart = dense.with_body(rewrite(dense.body, [](const InstrCall& c, auto&) -> Stmt {
+    return with(c, [](InstrCall& out) { out.strides[2] = {2}; });
+  }));
+  expect_error(apart, "amx", "target.llvm.intrinsic",
+               "the elements of operand `b` are apart in `b`");
+}
+
+TEST(Instr, RefusesOtherTypesThanTheInstructionHas) {
+  expect_error(dots("vpdpbusd", 8, Elem::I8, Elem::I8, Elem::I32, 4, true, 2), "amx",
+               "target.llvm.intrinsic", "operand `a` holds i8, that of `vpdpbusd` u8");
 }
 
 TEST(Instr, RefusesWhatTheTargetLacks) {

@@ -18,7 +18,8 @@ namespace tilewright::target::llvm {
 /// Empty when the compiled kernel gives what the interpreter gives; else what differs.
 inline std::string check_native_case(uint64_t seed, const ir::TargetSpec& spec) {
   schedule::Random random(seed);
-  schedule::Schedule s(lower::to_blocks(schedule::random_program(random, false)));
+  schedule::Schedule s(lower::to_blocks(schedule::random_program(random, false)),
+                       schedule::random_instructions());
   schedule::random_steps(s, random, static_cast<int>(random.in(1, 12)));
   ir::LoopFunc final;
   try {

@@ -4,18 +4,25 @@
 namespace tilewright::target::llvm {
 namespace {
 
+/// erf(x) = 1 - exp(-h(x)) with h(x) = -log(1 - erf(x)), which is smooth from 0 on. As in expm1,
+/// h = r - n ln2 and 1 - exp(-h) = (1 - 2^n) + 2^n (1 - exp(-r)), so that one formula holds for
+/// small and large x alike.
 Num erf32(Num x) {
-  const Num a = abs(x);
-  // x + x P(x²) up to 0.9
-  const Num p = poly(a * a, {0x1.06eba8p-3, -0x1.812744p-2, 0x1.ce2e54p-4, -0x1.b81524p-6,
-                             0x1.550a44p-8, -0x1.aca394p-11, 0x1.6510c4p-14});
-  const Num small = fma(a, p, a);
-  // 1 - exp(-h(x)) above; from 3.93 on it is 1
-  const Num c = clamp(a, 0, 3.93);
-  const Num h = poly(c, {0x1.5d111ep-13, 0x1.20b752p+0, 0x1.4621bap-1, 0x1.aa731ap-4,
-                         -0x1.6d9cc8p-6, 0x1.91ccc4p-9, -0x1.9fb256p-13});
-  const Num large = 1.0 - exp_of(-h);
-  return copysign(select(a < 0.9, small, large), x);
+  const Num a = clamp(abs(x), 0, 3.93);  // from here on it is 1
+  // h = (c + t(a)) a; c is the slope at 0, and t starts with what c lost in rounding.
+  const Num t =
+      poly(a, {-0x1.d0d9b0p-25, 0x1.45f2fap-1, 0x1.a4fa5ep-4, -0x1.39cdc8p-6, -0x1.505d7ap-13,
+               0x1.b50006p-10, -0x1.4bc99cp-11, 0x1.ed6bacp-14, -0x1.369620p-17});
+  const Num h = fma(a, 0x1.20dd76p+0, a * t);
+  // Rounds to an integer; the low bits of the sum are 2^n's exponent.
+  constexpr double kMagic = 0x1.8p23 + 127;
+  const Num sum = fma(h, -0x1.715476p+0, kMagic);
+  const Num power = x.from_bits(sum.bits() << 23);
+  const Num r = fma(sum - kMagic, 0x1.62e430p-1, h);
+  // (1 - exp(-r) - r) / r²
+  const Num q =
+      poly(r, {-0x1.fffff4p-2, 0x1.55548cp-3, -0x1.555d94p-5, 0x1.123d86p-7, -0x1.675010p-10});
+  return copysign(fma(power, fma(r * r, q, r), 1.0 - power), x);
 }
 
 Num erf64(Num x) {

@@ -5,6 +5,7 @@
 
 #include "llvm/IR/IntrinsicsX86.h"
 
+#include "support/function_ref.h"
 #include "target/llvm/math/functions.h"
 
 namespace tilewright::target::llvm {
@@ -28,16 +29,15 @@ Num q_of(Num r) {
   return poly(r, {0x1.fffffcp-2, 0x1.555492p-3, 0x1.5558f2p-5, 0x1.1239e2p-7, 0x1.6a2432p-10});
 }
 
+/// x = n ln2 + r
 struct Reduced {
   Num n;  // integral
   Num r;
-  Num r_minus_1;  // e^r - 1
 };
 Reduced reduce(Num x) {
   const bool wide = x.wide();
   const Num n = fma(x, kLog2E, magic(x)) - magic(x);
-  const Num r = fma(n, wide ? -kLn2Low64 : -kLn2Low32, fma(n, wide ? -kLn2High64 : -kLn2High32, x));
-  return {n, r, fma(r * r, q_of(r), r)};
+  return {n, fma(n, wide ? -kLn2Low64 : -kLn2Low32, fma(n, wide ? -kLn2High64 : -kLn2High32, x))};
 }
 
 /// 2^n for n within the exponents of normal numbers.
@@ -47,15 +47,13 @@ Num power_of_two(Num n) {
   return n.from_bits((n + (magic(n) + bias)).bits() << static_cast<uint64_t>(mantissa));
 }
 
-/// vscalef takes any n and rounds once, subnormal results too. It comes in vectors of 512 bits.
-Num scalef(Num y, Num n) {
-  Lanes& b = *y.b;
-  const int lanes = Lanes::lanes_of(y.v), chunk = y.wide() ? 8 : 16;
-  ll::Type* type = b.with_lanes(y.v->getType()->getScalarType(), chunk);
-  const auto id = y.wide() ? ll::Intrinsic::x86_avx512_mask_scalef_pd_512
-                           : ll::Intrinsic::x86_avx512_mask_scalef_ps_512;
+/// An instruction that comes in vectors of 512 bits only, on lanes of any number.
+Num on_512(Num x, Num y, FunctionRef<ll::Value*(ll::Value*, ll::Value*)> instruction) {
+  Lanes& b = *x.b;
+  const int lanes = Lanes::lanes_of(x.v), chunk = x.wide() ? 8 : 16;
+  if (lanes == chunk) return {&b, instruction(x.v, y.v)};
+  ll::Type* type = b.with_lanes(x.v->getType()->getScalarType(), chunk);
   const auto part = [&](ll::Value* v, int first) -> ll::Value* {
-    if (lanes == chunk) return v;
     if (lanes == 1) return b.CreateInsertElement(ll::PoisonValue::get(type), v, uint64_t{0});
     std::vector<int> order;
     for (int i = 0; i < chunk; ++i) order.push_back(first + i < lanes ? first + i : -1);
@@ -63,11 +61,7 @@ Num scalef(Num y, Num n) {
   };
   std::vector<ll::Value*> parts;
   for (int first = 0; first < lanes; first += chunk)
-    parts.push_back(b.CreateIntrinsic(
-        id, {},
-        {part(y.v, first), part(n.v, first), ll::PoisonValue::get(type),
-         b.getIntN(static_cast<unsigned>(chunk), (1u << chunk) - 1), b.getInt32(4)}));
-  if (lanes == chunk) return {&b, parts[0]};
+    parts.push_back(instruction(part(x.v, first), part(y.v, first)));
   if (lanes == 1) return {&b, b.CreateExtractElement(parts[0], uint64_t{0})};
   // Joined pairwise, then cut to size.
   while (parts.size() > 1) {
@@ -88,6 +82,34 @@ Num scalef(Num y, Num n) {
   return {&b, b.CreateShuffleVector(parts[0], order)};
 }
 
+ll::Value* all_lanes(Num x) {
+  const unsigned lanes = x.wide() ? 8 : 16;
+  return x.b->getIntN(lanes, (1u << lanes) - 1);
+}
+
+/// vscalef takes any n and rounds once, subnormal results too.
+Num scalef(Num y, Num n) {
+  return on_512(y, n, [&](ll::Value* p, ll::Value* q) {
+    return y.b->CreateIntrinsic(
+        y.wide() ? ll::Intrinsic::x86_avx512_mask_scalef_pd_512
+                 : ll::Intrinsic::x86_avx512_mask_scalef_ps_512,
+        {}, {p, q, ll::PoisonValue::get(p->getType()), all_lanes(y), y.b->getInt32(4)});
+  });
+}
+
+/// The nearer to zero of x and ±bound, by vrange; a number also where x is NaN.
+Num within(Num x, double bound) {
+  constexpr uint32_t kSmallerWithSignOfFirst = 2;
+  return on_512(x, x.of(bound), [&](ll::Value* p, ll::Value* q) {
+    return x.b->CreateIntrinsic(
+        x.wide() ? ll::Intrinsic::x86_avx512_mask_range_pd_512
+                 : ll::Intrinsic::x86_avx512_mask_range_ps_512,
+        {},
+        {p, q, x.b->getInt32(kSmallerWithSignOfFirst), ll::PoisonValue::get(p->getType()),
+         all_lanes(x), x.b->getInt32(4)});
+  });
+}
+
 }  // namespace
 
 Num scale(Num y, Num n) {
@@ -98,8 +120,14 @@ Num scale(Num y, Num n) {
 }
 
 Num exp_of(Num x) {
-  const Reduced e = reduce(x.wide() ? clamp(x, -746, 710) : clamp(x, -104, 89));
-  return scale(e.r_minus_1 + 1.0, e.n);
+  const auto of_reduced = [](Num n, Num r) { return scale(fma(r, fma(r, q_of(r), 1.0), 1.0), n); };
+  if (x.b->spec.isa.has(ir::Isa::Avx512)) {
+    // vscalef makes 0, infinity or NaN of any n beyond the range, however wrong r is there.
+    const auto [n, r] = reduce(x);
+    return of_reduced(n, within(r, 0.5));
+  }
+  const auto [n, r] = reduce(x.wide() ? clamp(x, -746, 710) : clamp(x, -104, 89));
+  return of_reduced(n, r);
 }
 
 Num exp2_of(Num x) {
@@ -125,10 +153,10 @@ Num exp2_of_sum(Num high, Num low) {
 }
 
 Num expm1_of(Num x) {
-  const Reduced e = reduce(x.wide() ? clamp(x, -60, 710) : clamp(x, -30, 89));
+  const auto [n, r] = reduce(x.wide() ? clamp(x, -60, 710) : clamp(x, -30, 89));
   // 2^n (e^r - 1) + (2^n - 1), at half size so that 2^n stays in range
-  const Num s = power_of_two(e.n - 1.0);
-  return copysign(fma(s, e.r_minus_1, s - 0.5) * 2.0, x);
+  const Num s = power_of_two(n - 1.0);
+  return copysign(fma(s, fma(r * r, q_of(r), r), s - 0.5) * 2.0, x);
 }
 
 Num tanh_of(Num x) {
