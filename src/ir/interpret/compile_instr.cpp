@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of declared instructions: the operands as views of the regions handed to them.
-#include <numeric>
-
 #include "ir/build.h"
 #include "ir/interpret/compiler.h"
 #include "ir/operand.h"
@@ -38,12 +36,13 @@ Compiler::Storage Compiler::view(const InstrCall& call, size_t i) {
   // Extents that only the run knows are compared there, dimension by dimension.
   const size_t rank = region.ranges.size(), wanted = declared.shape.size();
   std::optional<std::vector<size_t>> dims = operand_dims(region, declared);
-  if (!dims && rank != wanted)
-    wrong_shape(str("the region has ", rank, " dimensions, the operand ", wanted));
   if (!dims) {
-    dims.emplace(wanted);
-    std::iota(dims->begin(), dims->end(), size_t{0});
+    dims.emplace();
+    for (size_t d = 0; d < rank; ++d)
+      if (rank == wanted || !is_const(region.ranges[d].extent, 1)) dims->push_back(d);
   }
+  if (dims->size() != wanted)
+    wrong_shape(str("the region has ", rank, " dimensions, the operand ", wanted));
   const auto operand_index = static_cast<Reg>(program_.instr_operands.size());
   program_.instr_operands.push_back(&declared);
   Storage v = s;
