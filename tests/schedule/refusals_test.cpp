@@ -155,5 +155,48 @@ loops cut(A: in f32[10], C: out f32[8]) {
   expect_same(f, s);
 }
 
+TEST(CacheRead, RefusesWhatTheLoopsThemselvesWrite) {
+  Schedule s(ir::parse_function(R"(
+loops twice(A: inout f32[4]) {
+  for i in 0..4 { block A(v: spatial 4 = i) reads A[v] writes A[v] { A[v] = A[v] * 2.0 } }
+})"));
+  expect_refused([&] { s.cache_read(s.block("A"), "A", ir::ScopeKind::Register); },
+                 "schedule.cache_read.written", "written inside");
+}
+
+TEST(DecomposeReduction, RefusesALoopOverSpaceAndReductionAtOnce) {
+  Schedule s(matmul(4, 5, 6));
+  const auto [y, x, k] = s.loops<3>("C");
+  const LoopRef both = s.fuse({x, k});
+  expect_refused([&] { s.decompose_reduction(s.block("C"), both); }, "schedule.decompose.mixed",
+                 "serves a spatial and a reduction iterator");
+}
+
+TEST(DecomposeReduction, RefusesAReductionThatMayBeEmpty) {
+  Schedule s(ir::parse_function(R"(
+loops sums(A: in f32[4, n], C: inout f32[4]) where n in 0..9 {
+  for i in 0..4 { for k in 0..n {
+    block C(v: spatial 4 = i, vk: reduce n = k) reads A[v, vk] writes C[v] {
+      init { C[v] = 0.0 }
+      C[v] sum= A[v, vk] } } }
+})"));
+  expect_refused([&] { s.decompose_reduction(s.block("C"), s.loops("C")[1]); },
+                 "schedule.decompose.empty", "`k`");
+}
+
+TEST(RFactor, StartsPartialProductsAtOne) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops products(A: in f32[4, 6], C: out f32[4]) {
+  for i in 0..4 { for k in 0..6 {
+    block C(v: spatial 4 = i, vk: reduce 6 = k) reads A[v, vk] writes C[v] {
+      init { C[v] = 1.0 }
+      C[v] prod= A[v, vk] } } }
+})");
+  Schedule s(f);
+  const auto [k0, k1] = s.split<2>(s.loops("C")[1], {kOpen, 3});
+  s.rfactor(s.block("C"), k1);
+  expect_same(f, s);
+}
+
 }  // namespace
 }  // namespace tilewright::schedule
