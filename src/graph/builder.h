@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace tilewright::graph {
+
+struct OpDef;
+struct OnnxNode;
+
+/// Makes a graph call by call; every call's types are inferred at once.
+class Builder {
+ public:
+  Builder();
+
+  /// A symbol that an input dimension may use. Asking again for a name gives the same one.
+  Dim symbol(const std::string& name, int64_t min = 0, int64_t max = int64_t{1} << 31);
+  ValueId input(const std::string& name, Type type);
+  ValueId constant(Constant content, const std::string& name = "");
+  ValueId ints(const std::vector<int64_t>& values);  // i64[n]
+  ValueId scalar(ir::Elem elem, double value);       // rank 0
+  void output(ValueId value);
+
+  /// Calls of operators. `outputs` counts the results that are wanted.
+  ValueId call(const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs);
+  std::vector<ValueId> calls(const OpDef& op, const Attrs& attrs,
+                             const std::vector<ValueId>& inputs, size_t outputs,
+                             std::vector<Function> bodies = {});
+
+  /// Results of an ONNX node get the names the model gives them.
+  void output(const OnnxNode& node, ValueId value) { outputs(node, {value}); }
+  void outputs(const OnnxNode& node, const std::vector<ValueId>& values);
+
+  /// Nested functions: between begin and end, calls go into the body.
+  void begin_body(const std::string& name);
+  ValueId body_input(const std::string& name, Type type);
+  Function end_body(const std::vector<ValueId>& outputs);
+
+  const Type& type(ValueId id) const { return graph_.type(id); }
+  const TensorType& tensor(ValueId id) const;
+  const Value& value(ValueId id) const { return graph_.value(id); }
+  const ConstantNode* constant_of(ValueId id) const { return graph_.value(id).constant.get(); }
+  void set_origin(Origin origin) { origin_ = std::move(origin); }
+  const Origin& origin() const { return origin_; }
+  Graph& graph() { return graph_; }
+
+  /// The finished graph.
+  Graph take();
+
+ private:
+  ValueId add_value(std::string name, Type type);
+  std::string fresh(std::string name);
+
+  Graph graph_;
+  Origin origin_;
+  std::vector<Function> open_;  // functions in the making, outermost first
+  std::map<std::string, int> names_;
+  std::map<std::string, Dim> symbols_;
+};
+
+}  // namespace tilewright::graph

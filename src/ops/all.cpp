@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of all operators. A file of src/ops/ gives one operator or a family, and has one line
+// here.
+#include "ops/all.h"
+
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "ops/ops.h"
+
+namespace tilewright::ops {
+namespace {
+
+using graph::OnnxRule;
+using graph::OpDef;
+
+std::vector<const OpDef*> collect() {
+  std::vector<const OpDef*> all;
+  const auto one = [&](const OpDef& op) { all.push_back(&op); };
+  const auto family = [&](std::span<const OpDef> ops) {
+    for (const OpDef& op : ops) all.push_back(&op);
+  };
+  one(softmax_op());
+  (void)family;
+  return all;
+}
+
+}  // namespace
+
+const std::vector<const OpDef*>& all() {
+  static const std::vector<const OpDef*> ops = collect();
+  return ops;
+}
+
+const OpDef* find(std::string_view name) {
+  static const std::map<std::string_view, const OpDef*> by_name = [] {
+    std::map<std::string_view, const OpDef*> map;
+    for (const OpDef* op : all()) require(map.emplace(op->name, op).second, "an operator twice");
+    return map;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opset) {
+  static const std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> rules =
+      [] {
+        std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> map;
+        for (const OpDef* def : all())
+          for (const OnnxRule& rule : def->onnx)
+            map.emplace(std::pair(rule.domain, rule.op), &rule);
+        return map;
+      }();
+  const auto [first, last] = rules.equal_range({domain == "ai.onnx" ? "" : domain, op});
+  for (auto it = first; it != last; ++it)
+    if (it->second->from <= opset && opset <= it->second->to) return it->second;
+  return nullptr;
+}
+
+}  // namespace tilewright::ops

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators by name, for import rules and passes that make calls of them.
+#pragma once
+
+#include <span>
+
+#include "graph/op_def.h"
+
+namespace tilewright::ops {
+
+// One line per operator or family, in alphabetical order of the files.
+struct SoftmaxAttrs {
+  int64_t axis = -1;
+  static constexpr auto fields = std::tuple{graph::field("axis", &SoftmaxAttrs::axis)};
+};
+const graph::OpDef& softmax_op();
+
+}  // namespace tilewright::ops
