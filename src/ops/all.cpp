@@ -21,8 +21,24 @@ std::vector<const OpDef*> collect() {
   const auto family = [&](std::span<const OpDef> ops) {
     for (const OpDef& op : ops) all.push_back(&op);
   };
-  one(softmax_op());
-  (void)family;
+  one(average_pool_op());
+  one(batch_norm_op());
+  one(batch_norm_training_op());
+  one(conv_integer_op());
+  one(conv_op());
+  one(conv_transpose_op());
+  one(group_norm_op());
+  one(layer_norm_op());
+  one(lp_norm_op());
+  one(lp_pool_op());
+  one(matmul_integer_op());
+  one(matmul_op());
+  one(max_pool_indices_op());
+  one(max_pool_op());
+  one(mean_variance_norm_op());
+  family(reduce_ops());
+  one(rms_norm_op());
+  family(softmax_ops());
   return all;
 }
 
