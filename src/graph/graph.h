@@ -72,9 +72,15 @@ struct FromElement {  // element `index` (row-major) of an integer tensor, once 
 struct FromFormula {  // of earlier symbols; a value outside of the symbol's range is an error
   Dim formula;
 };
+/// The extent of a dimension of a value whose shape only the run tells: an input of a body, or a
+/// result of a control or host operator. Made where a type given for such a value has a null Dim.
+struct FromExtent {
+  ValueId value;
+  int axis;
+};
 struct SymbolInfo {
   ir::Symbol symbol;
-  std::variant<FromInput, FromElement, FromFormula> source;
+  std::variant<FromInput, FromElement, FromFormula, FromExtent> source;
   Origin origin;
 };
 
