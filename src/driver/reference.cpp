@@ -153,6 +153,8 @@ class Machine {
     } else if (const FromElement* element = std::get_if<FromElement>(&s.source)) {
       value = int_at(*get(element->value), element->index);
       return std::min(std::max(value, s.symbol.min), s.symbol.max);
+    } else if (const FromExtent* extent = std::get_if<FromExtent>(&s.source)) {
+      value = get(extent->value)->shape.at(static_cast<size_t>(extent->axis));
     } else {
       value = eval(std::get<FromFormula>(s.source).formula);
     }

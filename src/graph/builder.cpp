@@ -37,7 +37,23 @@ ValueId Builder::add_value(std::string name, Type type) {
                            .type = std::move(type),
                            .constant = nullptr,
                            .elements = std::nullopt});
-  return static_cast<ValueId>(graph_.values.size()) - 1;
+  const auto id = static_cast<ValueId>(graph_.values.size()) - 1;
+  if (const TensorType* t = graph_.values.back().type.tensor()) {
+    TensorType known = *t;
+    for (size_t d = 0; d < known.shape.size(); ++d) {
+      if (known.shape[d]) continue;
+      const SymbolInfo extent{.symbol = {.var = ir::Var(str(graph_.values.back().name, ".dim", d)),
+                                         .min = 0,
+                                         .max = kElementLimit,
+                                         .likely = {}},
+                              .source = FromExtent{id, static_cast<int>(d)},
+                              .origin = origin_};
+      graph_.symbols.push_back(extent);
+      known.shape[d] = extent.symbol.var;
+    }
+    graph_.values.back().type = std::move(known);
+  }
+  return id;
 }
 
 Dim Builder::symbol(const std::string& name, int64_t min, int64_t max) {

@@ -17,7 +17,8 @@ Type optional_of(Type element) {
 
 std::string print(const Shape& shape) {
   std::string out = "[";
-  for (size_t i = 0; i < shape.size(); ++i) out += str(i ? ", " : "", ir::print(shape[i]));
+  for (size_t i = 0; i < shape.size(); ++i)
+    out += str(i ? ", " : "", shape[i] ? ir::print(shape[i]) : "?");
   return out + "]";
 }
 
