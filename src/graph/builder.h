@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -33,6 +35,8 @@ class Builder {
   /// Results of an ONNX node get the names the model gives them.
   void output(const OnnxNode& node, ValueId value) { outputs(node, {value}); }
   void outputs(const OnnxNode& node, const std::vector<ValueId>& values);
+  /// What the last rule gave as the node's outputs, for the importer; empties it.
+  std::vector<ValueId> take_results() { return std::exchange(results_, {}); }
 
   /// Nested functions: between begin and end, calls go into the body.
   void begin_body(const std::string& name);
@@ -73,6 +77,7 @@ class Builder {
   std::vector<Function> open_;  // functions in the making, outermost first
   std::map<std::string, int> names_;
   std::map<std::string, Dim> symbols_;
+  std::vector<ValueId> results_;
 };
 
 }  // namespace tilewright::graph
