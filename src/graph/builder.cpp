@@ -23,7 +23,9 @@ Constant content_of(const TensorType& type, const std::vector<Dim>& elements) {
 
 }  // namespace
 
-Builder::Builder() { open_.push_back({.name = "main", .inputs = {}, .outputs = {}, .nodes = {}}); }
+Builder::Builder() {
+  open_.push_back({.name = "main", .inputs = {}, .outputs = {}, .nodes = {}, .checks = {}});
+}
 
 std::string Builder::fresh(std::string name) {
   if (name.empty()) name = "v";
@@ -37,7 +39,18 @@ ValueId Builder::add_value(std::string name, Type type) {
                            .type = std::move(type),
                            .constant = nullptr,
                            .elements = std::nullopt});
-  return static_cast<ValueId>(graph_.values.size()) - 1;
+  const auto id = static_cast<ValueId>(graph_.values.size()) - 1;
+  Value& value = graph_.values.back();
+  if (TensorType* t = std::get_if<TensorType>(&value.type))
+    for (int d = 0; d < t->rank(); ++d) {
+      Dim& dim = t->shape[static_cast<size_t>(d)];
+      if (dim) continue;
+      const ir::Symbol symbol{
+          .var = ir::Var(str(value.name, ".d", d)), .min = 0, .max = kElementLimit, .likely = {}};
+      graph_.symbols.push_back({symbol, FromExtent{id, d}, origin_});
+      dim = symbol.var;
+    }
+  return id;
 }
 
 Dim Builder::symbol(const std::string& name, int64_t min, int64_t max) {
@@ -127,7 +140,8 @@ void Builder::outputs(const OnnxNode& node, const std::vector<ValueId>& values) 
 }
 
 void Builder::begin_body(const std::string& name) {
-  open_.push_back({.name = name, .inputs = {}, .outputs = {}, .nodes = {}});
+  open_.push_back({.name = name, .inputs = {}, .outputs = {}, .nodes = {}, .checks = {}});
+  checks_before_.push_back(graph_.checks.size());
 }
 
 ValueId Builder::body_input(const std::string& name, Type type) {
@@ -142,6 +156,10 @@ Function Builder::end_body(const std::vector<ValueId>& outputs) {
   Function body = std::move(open_.back());
   open_.pop_back();
   body.outputs = outputs;
+  const auto first = graph_.checks.begin() + static_cast<ptrdiff_t>(checks_before_.back());
+  body.checks.assign(std::make_move_iterator(first), std::make_move_iterator(graph_.checks.end()));
+  graph_.checks.erase(first, graph_.checks.end());
+  checks_before_.pop_back();
   return body;
 }
 

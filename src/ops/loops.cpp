@@ -137,29 +137,28 @@ Stmt sort_indices(const Buffer& order, const Buffer& scratch, const Expr& n,
   // Merges the runs lo..mid and mid..hi; of equal ones that of the left run comes first.
   const auto merge = [&](const Expr& lo, const Expr& mid, const Expr& hi) {
     return steps({a.set(lo), b.set(mid), each("t", hi - lo, [&](const Expr& t) {
-                    const Expr left_first =
-                        ir::guard(ir::logical_and(a.get() < mid, b.get() < hi),
-                                  ir::logical_not(before(item(b.get()), item(a.get()))),
-                                  a.get() < mid);
+                    const Expr left_first = ir::guard(
+                        ir::logical_and(a.get() < mid, b.get() < hi),
+                        ir::logical_not(before(item(b.get()), item(a.get()))), a.get() < mid);
                     return when(left_first,
                                 steps({store(scratch, {lo + t}, item(a.get())), a.add(1)}),
                                 steps({store(scratch, {lo + t}, item(b.get())), b.add(1)}));
                   })});
   };
   const Stmt pass = let("w", width.get(), [&](const Expr& w) {
-    return steps({each("run", ir::ceil_div(n, 2 * w),
-                       [&](const Expr& run) {
-                         const Expr lo = run * 2 * w;
-                         return let("lo", lo, [&](const Expr& l) {
-                           return let("mid", ir::min(l + w, n), [&](const Expr& mid) {
-                             return let("hi", ir::min(l + 2 * w, n),
-                                        [&](const Expr& hi) { return merge(l, mid, hi); });
-                           });
-                         });
-                       }),
-                  each("t", n,
-                       [&](const Expr& t) { return store(order, {t}, ir::load(scratch, {t})); }),
-                  width.set(2 * w)});
+    return steps(
+        {each("run", ir::ceil_div(n, 2 * w),
+              [&](const Expr& run) {
+                const Expr lo = run * 2 * w;
+                return let("lo", lo, [&](const Expr& l) {
+                  return let("mid", ir::min(l + w, n), [&](const Expr& mid) {
+                    return let("hi", ir::min(l + 2 * w, n),
+                               [&](const Expr& hi) { return merge(l, mid, hi); });
+                  });
+                });
+              }),
+         each("t", n, [&](const Expr& t) { return store(order, {t}, ir::load(scratch, {t})); }),
+         width.set(2 * w)});
   });
   return with({width, a, b},
               steps({each("t", n, [&](const Expr& t) { return store(order, {t}, t); }),

@@ -53,8 +53,8 @@ class Heap {
     return steps({at.set(size),
                   loop_while(rises, let("up", parent,
                                         [&](const Expr& up) {
-                                          return steps({put(at.get(), value(up), index(up)),
-                                                        at.set(up)});
+                                          return steps(
+                                              {put(at.get(), value(up), index(up)), at.set(up)});
                                         })),
                   put(at.get(), x, x_at)});
   }
@@ -62,12 +62,13 @@ class Heap {
   Stmt replace_root(const Scalar& at, const Scalar& child, const Expr& size, const Expr& x,
                     const Expr& x_at) const {
     const Expr l = 2 * at.get() + 1;
-    const Expr worst_child = ir::guard(
-        l + 1 < size,
-        ir::select(worse(value(l + 1), index(l + 1), value(l), index(l)), l + 1, l), l);
+    const Expr worst_child =
+        ir::guard(l + 1 < size,
+                  ir::select(worse(value(l + 1), index(l + 1), value(l), index(l)), l + 1, l), l);
     const Expr c = child.get();
     const Expr sinks = ir::guard(c < size, worse(value(c), index(c), x, x_at), ir::bool_imm(false));
-    // `l + 1 < size` keeps the look at the children inside of the heap; without a child, c = l >= size.
+    // `l + 1 < size` keeps the look at the children inside of the heap; without a child, c = l >=
+    // size.
     const Stmt choose = child.set(worst_child);
     return steps({at.set(0), choose,
                   loop_while(sinks, steps({put(at.get(), value(c), index(c)), at.set(c), choose})),
@@ -95,8 +96,8 @@ ir::LoopFunc loops(const Call& call) {
     const Heap heap(f.out(0), f.out(1), v, axis, attrs.largest != 0);
     const auto take = [&](const Expr& c) {
       return let("x", ir::load(f.in(0), inserted(v, axis, c)), [&](const Expr& x) {
-        const Expr beats_root = ir::guard(
-            k > 0, heap.worse(heap.value(0), heap.index(0), x, c), ir::bool_imm(false));
+        const Expr beats_root =
+            ir::guard(k > 0, heap.worse(heap.value(0), heap.index(0), x, c), ir::bool_imm(false));
         return when(held.get() < k, steps({heap.push(at, held.get(), x, c), held.add(1)}),
                     when(beats_root, heap.replace_root(at, child, k, x, c)));
       });
