@@ -40,16 +40,21 @@ ValueId Builder::add_value(std::string name, Type type) {
                            .constant = nullptr,
                            .elements = std::nullopt});
   const auto id = static_cast<ValueId>(graph_.values.size()) - 1;
-  Value& value = graph_.values.back();
-  if (TensorType* t = std::get_if<TensorType>(&value.type))
-    for (int d = 0; d < t->rank(); ++d) {
-      Dim& dim = t->shape[static_cast<size_t>(d)];
-      if (dim) continue;
-      const ir::Symbol symbol{
-          .var = ir::Var(str(value.name, ".d", d)), .min = 0, .max = kElementLimit, .likely = {}};
-      graph_.symbols.push_back({symbol, FromExtent{id, d}, origin_});
-      dim = symbol.var;
+  if (const TensorType* t = graph_.values.back().type.tensor()) {
+    TensorType known = *t;
+    for (size_t d = 0; d < known.shape.size(); ++d) {
+      if (known.shape[d]) continue;
+      const SymbolInfo extent{.symbol = {.var = ir::Var(str(graph_.values.back().name, ".dim", d)),
+                                         .min = 0,
+                                         .max = kElementLimit,
+                                         .likely = {}},
+                              .source = FromExtent{id, static_cast<int>(d)},
+                              .origin = origin_};
+      graph_.symbols.push_back(extent);
+      known.shape[d] = extent.symbol.var;
     }
+    graph_.values.back().type = std::move(known);
+  }
   return id;
 }
 

@@ -31,7 +31,7 @@ class Printer {
     else if (const FromElement* element = std::get_if<FromElement>(&s.source))
       out_ << " = element(" << name(element->value) << ", " << element->index << ")";
     else if (const FromExtent* extent = std::get_if<FromExtent>(&s.source))
-      out_ << " = extent(" << name(extent->value) << ", " << extent->axis << ")";
+      out_ << " = dim(" << name(extent->value) << ", " << extent->axis << ")";
     else
       out_ << " = " << ir::print(std::get<FromFormula>(s.source).formula);
     out_ << "\n";
