@@ -9,6 +9,18 @@
 namespace tilewright::ops {
 
 // One line per operator or family, in alphabetical order of the files.
+struct MatMulAttrs {
+  bool trans_a = false, trans_b = false;  // of the last two dimensions
+  double alpha = 1, beta = 1;
+  static constexpr auto fields = std::tuple{
+      graph::field("trans_a", &MatMulAttrs::trans_a), graph::field("trans_b", &MatMulAttrs::trans_b),
+      graph::field("alpha", &MatMulAttrs::alpha), graph::field("beta", &MatMulAttrs::beta)};
+};
+/// (A, B[, C]): alpha * A B + beta * C.
+const graph::OpDef& matmul_op();
+/// (A, B[, A's zero point, B's]): i32.
+const graph::OpDef& matmul_integer_op();
+
 struct SoftmaxAttrs {
   int64_t axis = -1;
   static constexpr auto fields = std::tuple{graph::field("axis", &SoftmaxAttrs::axis)};
