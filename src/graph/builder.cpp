@@ -23,7 +23,9 @@ Constant content_of(const TensorType& type, const std::vector<Dim>& elements) {
 
 }  // namespace
 
-Builder::Builder() { open_.push_back({.name = "main", .inputs = {}, .outputs = {}, .nodes = {}}); }
+Builder::Builder() {
+  open_.push_back({.name = "main", .inputs = {}, .outputs = {}, .nodes = {}, .checks = {}});
+}
 
 std::string Builder::fresh(std::string name) {
   if (name.empty()) name = "v";
@@ -143,7 +145,8 @@ void Builder::outputs(const OnnxNode& node, const std::vector<ValueId>& values) 
 }
 
 void Builder::begin_body(const std::string& name) {
-  open_.push_back({.name = name, .inputs = {}, .outputs = {}, .nodes = {}});
+  open_.push_back({.name = name, .inputs = {}, .outputs = {}, .nodes = {}, .checks = {}});
+  checks_before_.push_back(graph_.checks.size());
 }
 
 ValueId Builder::body_input(const std::string& name, Type type) {
@@ -158,6 +161,10 @@ Function Builder::end_body(const std::vector<ValueId>& outputs) {
   Function body = std::move(open_.back());
   open_.pop_back();
   body.outputs = outputs;
+  const auto first = graph_.checks.begin() + static_cast<ptrdiff_t>(checks_before_.back());
+  body.checks.assign(std::make_move_iterator(first), std::make_move_iterator(graph_.checks.end()));
+  graph_.checks.erase(first, graph_.checks.end());
+  checks_before_.pop_back();
   return body;
 }
 

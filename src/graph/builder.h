@@ -74,7 +74,8 @@ class Builder {
 
   Graph graph_;
   Origin origin_;
-  std::vector<Function> open_;  // functions in the making, outermost first
+  std::vector<Function> open_;         // functions in the making, outermost first
+  std::vector<size_t> checks_before_;  // of each open body: how many checks those around it had
   std::map<std::string, int> names_;
   std::map<std::string, Dim> symbols_;
   std::vector<ValueId> results_;

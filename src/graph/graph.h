@@ -51,11 +51,19 @@ struct Node {
   Origin origin;
 };
 
+/// A condition on symbols that is checked when the program runs.
+struct Check {
+  ir::Expr condition;
+  std::string message;  // with the user's names
+  Origin origin;
+};
+
 struct Function {
   std::string name;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  std::vector<Node> nodes;  // each after those that make its inputs
+  std::vector<Node> nodes;    // each after those that make its inputs
+  std::vector<Check> checks;  // of a body: made only when it runs
 };
 
 /// Where the value of a symbol comes from when the program runs.
@@ -84,17 +92,10 @@ struct SymbolInfo {
   Origin origin;
 };
 
-/// A condition on symbols that is checked when the program runs.
-struct Check {
-  ir::Expr condition;
-  std::string message;  // with the user's names
-  Origin origin;
-};
-
 struct Graph {
   std::vector<Value> values;
   std::vector<SymbolInfo> symbols;  // each after those that its formula mentions
-  std::vector<Check> checks;
+  std::vector<Check> checks;        // of the main function
   std::vector<Function> functions;  // the first is the main one
   std::map<std::string, std::string> metadata;
 
