@@ -72,6 +72,17 @@ struct ModuleVariant {
   Plan plan;
 };
 
+/// Texts by their offset in the names section; the same text has one place.
+class Names {
+ public:
+  uint32_t add(std::string_view text);
+  const std::string& bytes() const { return bytes_; }  // each text followed by a 0
+
+ private:
+  std::string bytes_;
+  std::unordered_map<std::string, uint32_t> offsets_;
+};
+
 struct Module {
   std::vector<Port> inputs;
   std::vector<Port> outputs;
@@ -80,14 +91,7 @@ struct Module {
   std::vector<std::string> host_ops;    // what the plans' HostCalls name
   std::vector<ModuleVariant> variants;  // at least one; the best that a machine can run is taken
   bool flush_subnormals = false;
-
-  /// The offset of a text in the names section; the same text has one place.
-  uint32_t name(std::string_view text);
-  const std::string& names() const { return names_; }
-
- private:
-  std::string names_;  // each followed by a 0
-  std::unordered_map<std::string, uint32_t> name_offsets_;
+  Names names;  // of the plans: symbols, messages, attributes
 };
 
 }  // namespace tilewright

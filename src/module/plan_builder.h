@@ -114,6 +114,7 @@ class PlanBuilder {
   void emit(PlanOp op, std::initializer_list<uint32_t> operands);
   ValueId add(const PlanValue& value, std::span<const Reg> dims);
   bool is_constant(Reg r) const;
+  bool fixed(const PlanValue& value) const;
 
   Module& module_;
   Plan plan_;
