@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -33,6 +34,8 @@ class Builder {
   /// Results of an ONNX node get the names the model gives them.
   void output(const OnnxNode& node, ValueId value) { outputs(node, {value}); }
   void outputs(const OnnxNode& node, const std::vector<ValueId>& values);
+  /// What outputs() was given since the last call of this: the importer takes it after each rule.
+  std::vector<ValueId> take_results() { return std::exchange(results_, {}); }
 
   /// Nested functions: between begin and end, calls go into the body.
   void begin_body(const std::string& name);
@@ -59,6 +62,7 @@ class Builder {
   std::vector<Function> open_;  // functions in the making, outermost first
   std::map<std::string, int> names_;
   std::map<std::string, Dim> symbols_;
+  std::vector<ValueId> results_;
 };
 
 }  // namespace tilewright::graph
