@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ class Builder {
   /// Results of an ONNX node get the names the model gives them.
   void output(const OnnxNode& node, ValueId value) { outputs(node, {value}); }
   void outputs(const OnnxNode& node, const std::vector<ValueId>& values);
-  /// What outputs() was given since the last call of this: the importer takes it after each rule.
+  /// What the last rule gave as the node's outputs, for the importer; empties it.
   std::vector<ValueId> take_results() { return std::exchange(results_, {}); }
 
   /// Nested functions: between begin and end, calls go into the body.

@@ -31,6 +31,9 @@ struct Value {
 };
 constexpr int64_t kMaxElements = 256;
 
+/// Elements read as sizes and positions lie between these.
+constexpr int64_t kElementLimit = int64_t{1} << 40;
+
 /// Which node of the user's model something comes from: `Conv "conv1" (#17)`.
 struct Origin {
   std::string text;
@@ -60,7 +63,9 @@ struct FromInput {  // the extent of a dimension of an input of the main functio
   ValueId input;
   int axis;
 };
-struct FromElement {  // element `index` (row-major) of an integer tensor, once that is computed
+struct FromElement {  // element `index` (row-major) of an integer tensor, once that is computed;
+                      // cut off at the ends of the symbol's range, so that i64's greatest value as
+                      // an end of a slice means what it says
   ValueId value;
   int64_t index;
 };

@@ -26,10 +26,10 @@ struct Device {
 
 struct TensorType {
   ir::Elem elem = ir::Elem::F32;
-  Shape shape;
-  bool strings = false;  // the elements are strings, and `elem` says nothing
-  ir::Layout layout;     // null: row-major
-  Device device;
+  Shape shape = {};
+  bool strings = false;         // the elements are strings, and `elem` says nothing
+  ir::Layout layout = nullptr;  // null: row-major
+  Device device = {};
 
   int rank() const { return static_cast<int>(shape.size()); }
 };
