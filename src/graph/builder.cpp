@@ -97,7 +97,10 @@ ValueId Builder::scalar(ir::Elem elem, double value) {
                                      : int_constant(elem, {}, {static_cast<int64_t>(value)}));
 }
 
-void Builder::output(ValueId value) { open_[0].outputs.push_back(value); }
+void Builder::output(ValueId value, const std::string& name) {
+  open_[0].outputs.push_back(value);
+  graph_.output_names.push_back(name.empty() ? graph_.value(value).name : name);
+}
 
 ValueId Builder::call(const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs) {
   return calls(op, attrs, inputs, 1)[0];

@@ -22,9 +22,9 @@ class Builder {
   Dim symbol(const std::string& name, int64_t min = 0, int64_t max = int64_t{1} << 31);
   ValueId input(const std::string& name, Type type);
   ValueId constant(Constant content, const std::string& name = "");
-  ValueId ints(const std::vector<int64_t>& values);  // i64[n]
-  ValueId scalar(ir::Elem elem, double value);       // rank 0
-  void output(ValueId value);
+  ValueId ints(const std::vector<int64_t>& values);          // i64[n]
+  ValueId scalar(ir::Elem elem, double value);               // rank 0
+  void output(ValueId value, const std::string& name = "");  // without one: the value's
 
   /// Calls of operators. `outputs` counts the results that are wanted.
   ValueId call(const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs);
