@@ -23,7 +23,9 @@ Constant content_of(const TensorType& type, const std::vector<Dim>& elements) {
 
 }  // namespace
 
-Builder::Builder() { open_.push_back({.name = "main", .inputs = {}, .outputs = {}, .nodes = {}}); }
+Builder::Builder() {
+  open_.push_back({.name = "main", .inputs = {}, .outputs = {}, .nodes = {}, .checks = {}});
+}
 
 std::string Builder::fresh(std::string name) {
   if (name.empty()) name = "v";
@@ -37,7 +39,23 @@ ValueId Builder::add_value(std::string name, Type type) {
                            .type = std::move(type),
                            .constant = nullptr,
                            .elements = std::nullopt});
-  return static_cast<ValueId>(graph_.values.size()) - 1;
+  const auto id = static_cast<ValueId>(graph_.values.size()) - 1;
+  if (const TensorType* t = graph_.values.back().type.tensor()) {
+    TensorType known = *t;
+    for (size_t d = 0; d < known.shape.size(); ++d) {
+      if (known.shape[d]) continue;
+      const SymbolInfo extent{.symbol = {.var = ir::Var(str(graph_.values.back().name, ".dim", d)),
+                                         .min = 0,
+                                         .max = kElementLimit,
+                                         .likely = {}},
+                              .source = FromExtent{id, static_cast<int>(d)},
+                              .origin = origin_};
+      graph_.symbols.push_back(extent);
+      known.shape[d] = extent.symbol.var;
+    }
+    graph_.values.back().type = std::move(known);
+  }
+  return id;
 }
 
 Dim Builder::symbol(const std::string& name, int64_t min, int64_t max) {
@@ -79,7 +97,10 @@ ValueId Builder::scalar(ir::Elem elem, double value) {
                                      : int_constant(elem, {}, {static_cast<int64_t>(value)}));
 }
 
-void Builder::output(ValueId value) { open_[0].outputs.push_back(value); }
+void Builder::output(ValueId value, const std::string& name) {
+  open_[0].outputs.push_back(value);
+  graph_.output_names.push_back(name.empty() ? graph_.value(value).name : name);
+}
 
 ValueId Builder::call(const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs) {
   return calls(op, attrs, inputs, 1)[0];
@@ -127,7 +148,8 @@ void Builder::outputs(const OnnxNode& node, const std::vector<ValueId>& values) 
 }
 
 void Builder::begin_body(const std::string& name) {
-  open_.push_back({.name = name, .inputs = {}, .outputs = {}, .nodes = {}});
+  open_.push_back({.name = name, .inputs = {}, .outputs = {}, .nodes = {}, .checks = {}});
+  checks_before_.push_back(graph_.checks.size());
 }
 
 ValueId Builder::body_input(const std::string& name, Type type) {
@@ -142,6 +164,10 @@ Function Builder::end_body(const std::vector<ValueId>& outputs) {
   Function body = std::move(open_.back());
   open_.pop_back();
   body.outputs = outputs;
+  const auto first = graph_.checks.begin() + static_cast<ptrdiff_t>(checks_before_.back());
+  body.checks.assign(std::make_move_iterator(first), std::make_move_iterator(graph_.checks.end()));
+  graph_.checks.erase(first, graph_.checks.end());
+  checks_before_.pop_back();
   return body;
 }
 

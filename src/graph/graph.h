@@ -51,11 +51,19 @@ struct Node {
   Origin origin;
 };
 
+/// A condition on symbols that is checked when the program runs.
+struct Check {
+  ir::Expr condition;
+  std::string message;  // with the user's names
+  Origin origin;
+};
+
 struct Function {
   std::string name;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  std::vector<Node> nodes;  // each after those that make its inputs
+  std::vector<Node> nodes;    // each after those that make its inputs
+  std::vector<Check> checks;  // of a body: made only when it runs
 };
 
 /// Where the value of a symbol comes from when the program runs.
@@ -72,24 +80,26 @@ struct FromElement {  // element `index` (row-major) of an integer tensor, once 
 struct FromFormula {  // of earlier symbols; a value outside of the symbol's range is an error
   Dim formula;
 };
+/// The extent of a dimension of a value whose shape only the run tells: an input of a body, or a
+/// result of a control or host operator. Made where a type given for such a value has a null Dim.
+struct FromExtent {
+  ValueId value;
+  int axis;
+};
 struct SymbolInfo {
   ir::Symbol symbol;
-  std::variant<FromInput, FromElement, FromFormula> source;
-  Origin origin;
-};
-
-/// A condition on symbols that is checked when the program runs.
-struct Check {
-  ir::Expr condition;
-  std::string message;  // with the user's names
+  std::variant<FromInput, FromElement, FromFormula, FromExtent> source;
   Origin origin;
 };
 
 struct Graph {
   std::vector<Value> values;
   std::vector<SymbolInfo> symbols;  // each after those that its formula mentions
-  std::vector<Check> checks;
+  std::vector<Check> checks;        // of the main function
   std::vector<Function> functions;  // the first is the main one
+  /// What the user calls each output of the main function. The value may have another name: it may
+  /// be an input, a constant, or several outputs at once.
+  std::vector<std::string> output_names;
   std::map<std::string, std::string> metadata;
 
   const Function& main() const { return functions.front(); }

@@ -14,8 +14,7 @@ class Printer {
 
   std::string run() {
     for (const SymbolInfo& s : graph_.symbols) symbol(s);
-    for (const Check& c : graph_.checks)
-      out_ << "check " << ir::print(c.condition) << "  // " << c.message << "\n";
+    for (const Check& c : graph_.checks) check(c);
     for (const Function& f : graph_.functions) {
       out_ << "graph ";
       function(f, 0);
@@ -31,9 +30,15 @@ class Printer {
       out_ << " = dim(" << name(from->input) << ", " << from->axis << ")";
     else if (const FromElement* element = std::get_if<FromElement>(&s.source))
       out_ << " = element(" << name(element->value) << ", " << element->index << ")";
+    else if (const FromExtent* extent = std::get_if<FromExtent>(&s.source))
+      out_ << " = dim(" << name(extent->value) << ", " << extent->axis << ")";
     else
       out_ << " = " << ir::print(std::get<FromFormula>(s.source).formula);
     out_ << "\n";
+  }
+
+  void check(const Check& c) {
+    out_ << "check " << ir::print(c.condition) << "  // " << c.message << "\n";
   }
 
   std::string name(ValueId id) const { return id == kNoValue ? "_" : "%" + graph_.value(id).name; }
@@ -50,6 +55,10 @@ class Printer {
     out_ << f.name << "(";
     names(f.inputs, true);
     out_ << ") {\n";
+    for (const Check& c : f.checks) {
+      out_ << pad << "  ";
+      check(c);
+    }
     for (const Node& n : f.nodes) node(n, indent + 2);
     out_ << pad << "  return ";
     names(f.outputs, false);

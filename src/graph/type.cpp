@@ -17,7 +17,8 @@ Type optional_of(Type element) {
 
 std::string print(const Shape& shape) {
   std::string out = "[";
-  for (size_t i = 0; i < shape.size(); ++i) out += str(i ? ", " : "", ir::print(shape[i]));
+  for (size_t i = 0; i < shape.size(); ++i)
+    out += str(i ? ", " : "", shape[i] ? ir::print(shape[i]) : "?");
   return out + "]";
 }
 
@@ -34,7 +35,7 @@ std::string print(const Type& type) {
 std::optional<std::vector<int64_t>> const_dims(const Shape& shape) {
   std::vector<int64_t> out;
   for (const Dim& d : shape) {
-    const std::optional<int64_t> c = ir::const_int(d);
+    const std::optional<int64_t> c = d ? ir::const_int(d) : std::nullopt;
     if (!c) return std::nullopt;
     out.push_back(*c);
   }
@@ -57,6 +58,7 @@ Dim simplified(const Dim& dim) { return ir::const_int(dim) ? dim : arith::Contex
 
 bool same(const Dim& a, const Dim& b) {
   if (a == b) return true;
+  if (!a || !b) return false;
   const std::optional<int64_t> ca = ir::const_int(a), cb = ir::const_int(b);
   if (ca && cb) return *ca == *cb;
   if (ca || cb) return false;

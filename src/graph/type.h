@@ -12,7 +12,9 @@
 
 namespace tilewright::graph {
 
-/// A dimension: a constant, or a formula of the graph's symbols. Always i64.
+/// A dimension: a constant, or a formula of the graph's symbols. Always i64. Null where only a run
+/// tells: in what `infer` gives for control and host operators, in the types of body inputs (the
+/// builder makes a symbol for each), and inside sequences and optionals (it may differ by element).
 using Dim = ir::Expr;
 using Shape = std::vector<Dim>;
 

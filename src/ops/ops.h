@@ -141,4 +141,12 @@ struct SoftmaxAttrs {
 std::span<const graph::OpDef> softmax_ops();
 const graph::OpDef& softmax_op();
 
+struct TopKAttrs {
+  int64_t axis = -1;
+  int64_t largest = 1;  // 0: the least ones
+  static constexpr auto fields = std::tuple{graph::field("axis", &TopKAttrs::axis),
+                                            graph::field("largest", &TopKAttrs::largest)};
+};
+const graph::OpDef& top_k_op();
+
 }  // namespace tilewright::ops
