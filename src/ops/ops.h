@@ -5,9 +5,12 @@
 #include <span>
 
 #include "graph/op_def.h"
-#include "ops/window.h"
 
 namespace tilewright::ops {
+
+/// How windows of convolutions and pools are padded: by `pads`, or so that the result has the
+/// input's extent over the stride.
+enum class AutoPad : uint8_t { NotSet, SameUpper, SameLower, Valid };
 
 // One line per operator or family, in alphabetical order of the files.
 struct BatchNormAttrs {

@@ -85,9 +85,9 @@ Plan plan(const Call& call) {
 }
 
 /// Where a point of the result lies when the reduced dimensions are kept with extent 1.
-Indices kept_at(const Call& call, const Plan& p, const std::vector<te::Var>& point) {
+At kept_at(const Call& call, const Plan& p, const std::vector<te::Var>& point) {
   if (call.attrs<ReduceAttrs>().keepdims) return indices_of(point);
-  Indices at;
+  At at;
   for (size_t d = 0; d < p.reduced.size(); ++d) {
     Expr i = 0;
     if (const std::optional<int64_t> q = ir::const_int(p.position[d])) {
@@ -112,7 +112,7 @@ struct Axes {
       dims.push_back(d);
     }
   }
-  Indices add_to(Indices kept) const {
+  At add_to(At kept) const {
     for (size_t k = 0; k < dims.size(); ++k) kept[dims[k]] = kept[dims[k]] + axes[k];
     return kept;
   }
@@ -211,11 +211,11 @@ std::vector<te::Tensor> define_log_sum_exp(const Call& call) {
   const te::Tensor shift = te::map(
       most, [](const Expr& m) { return te::select(te::isinf(m), te::cast(m.elem(), 0), m); });
   const te::Tensor sum = te::compute("sum", kept, [&](const std::vector<te::Var>& point) {
-    const Indices at = indices_of(point);
+    const At at = indices_of(point);
     return axes.reduce(te::sum, te::exp(as(acc, x.at(axes.add_to(at))) - shift.at(at)));
   });
   return {te::compute("reduce", te_shape(p.out), [&](const std::vector<te::Var>& point) {
-    const Indices at = kept_at(call, p, point);
+    const At at = kept_at(call, p, point);
     return as(elem, te::log(sum.at(at)) + shift.at(at));
   })};
 }
