@@ -12,7 +12,24 @@ namespace tilewright::ops {
 /// input's extent over the stride.
 enum class AutoPad : uint8_t { NotSet, SameUpper, SameLower, Valid };
 
+/// The operator of this name, which must be there: `op("add")`.
+const graph::OpDef& op(std::string_view name);
+
 // One line per operator or family, in alphabetical order of the files.
+struct ActivationAttrs {
+  double alpha = 0, beta = 0;
+  static constexpr auto fields = std::tuple{graph::field("alpha", &ActivationAttrs::alpha),
+                                            graph::field("beta", &ActivationAttrs::beta)};
+};
+struct IsInfAttrs {
+  bool positive = true, negative = true;
+  static constexpr auto fields = std::tuple{graph::field("positive", &IsInfAttrs::positive),
+                                            graph::field("negative", &IsInfAttrs::negative)};
+};
+std::span<const graph::OpDef> activation_ops();
+
+std::span<const graph::OpDef> binary_ops();  // add, sub, mul, … of two tensors, broadcast
+
 struct BatchNormAttrs {
   double epsilon = 1e-5, momentum = 0.9;
   bool per_element = false;  // parameters have the shape of the input without its first dimension
@@ -121,6 +138,8 @@ const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
 
+const graph::OpDef& pow_op();
+
 struct ReduceAttrs {
   std::vector<int64_t> axes = {};  // unless there is an input 1; none: all
   bool keepdims = true;
@@ -131,8 +150,8 @@ struct ReduceAttrs {
       graph::field("noop", &ReduceAttrs::noop), graph::field("p", &ReduceAttrs::p)};
 };
 std::span<const graph::OpDef> reduce_ops();
-/// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
-const graph::OpDef& reduce_op(std::string_view name);
+
+std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 
 struct SoftmaxAttrs {
   int64_t axis = -1;
@@ -151,5 +170,17 @@ struct TopKAttrs {
                                             graph::field("largest", &TopKAttrs::largest)};
 };
 const graph::OpDef& top_k_op();
+
+std::span<const graph::OpDef> unary_ops();  // exp, sqrt, relu, … of one tensor
+
+struct AxisAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &AxisAttrs::axis)};
+};
+struct ReshapeAttrs {
+  bool allowzero = false;
+  static constexpr auto fields = std::tuple{graph::field("allowzero", &ReshapeAttrs::allowzero)};
+};
+std::span<const graph::OpDef> view_ops();  // flatten, identity, reshape, squeeze, unsqueeze
 
 }  // namespace tilewright::ops

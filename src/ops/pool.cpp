@@ -184,7 +184,7 @@ void global(const OnnxNode& n, Builder& g, std::string_view reduction, double p 
   ReduceAttrs attrs{.p = p};
   for (int d = 2; d < rank; ++d) attrs.axes.push_back(d);
   attrs.noop = true;
-  g.output(n, g.call(reduce_op(reduction), attrs, {n.need(0)}));
+  g.output(n, g.call(op(reduction), attrs, {n.need(0)}));
 }
 
 void global_average_from_onnx(const OnnxNode& n, Builder& g) { global(n, g, "reduce_mean"); }
