@@ -39,7 +39,11 @@ std::vector<const OpDef*> collect() {
   one(max_pool_op());
   one(mean_variance_norm_op());
   one(pow_op());
+  family(recurrent_ops());
   family(reduce_ops());
+  one(resize_interpolated_op());
+  one(resize_nearest_op());
+  one(resize_sizes_op());
   one(rms_norm_op());
   family(select_ops());
   family(softmax_ops());
