@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "ops/ops.h"
+#include "ops/quantized.h"
 
 namespace tilewright::ops {
 namespace {
@@ -21,8 +22,17 @@ std::vector<const OpDef*> collect() {
   const auto family = [&](std::span<const OpDef> ops) {
     for (const OpDef& op : ops) all.push_back(&op);
   };
+  one(matmul_op());
+  one(matmul_integer_op());
+  family(non_max_suppression_ops());
+  family(nonzero_ops());
+  one(prefix_op());
+  one(quantize_op());
+  one(dequantize_op());
+  one(requantize_op());
+  family(scatter_ops());
   one(softmax_op());
-  (void)family;
+  one(top_k_op());
   return all;
 }
 
