@@ -5,9 +5,12 @@
 #include <span>
 
 #include "graph/op_def.h"
-#include "ops/window.h"
 
 namespace tilewright::ops {
+
+/// How windows of convolutions and pools are padded: by `pads`, or so that the result has the
+/// input's extent over the stride.
+enum class AutoPad : uint8_t { NotSet, SameUpper, SameLower, Valid };
 
 /// The operator of this name, which must be there: `op("add")`.
 const graph::OpDef& op(std::string_view name);
@@ -26,6 +29,7 @@ struct IsInfAttrs {
 std::span<const graph::OpDef> activation_ops();
 
 std::span<const graph::OpDef> binary_ops();  // add, sub, mul, … of two tensors, broadcast
+
 struct BatchNormAttrs {
   double epsilon = 1e-5, momentum = 0.9;
   bool per_element = false;  // parameters have the shape of the input without its first dimension
@@ -137,6 +141,8 @@ const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
 
+const graph::OpDef& pow_op();
+
 struct ReduceAttrs {
   std::vector<int64_t> axes = {};  // unless there is an input 1; none: all
   bool keepdims = true;
@@ -161,6 +167,8 @@ struct PrefixAttrs {
 const graph::OpDef& prefix_op();
 
 std::span<const graph::OpDef> scatter_ops();
+
+std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 
 struct SoftmaxAttrs {
   int64_t axis = -1;
