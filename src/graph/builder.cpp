@@ -97,7 +97,10 @@ ValueId Builder::scalar(ir::Elem elem, double value) {
                                      : int_constant(elem, {}, {static_cast<int64_t>(value)}));
 }
 
-void Builder::output(ValueId value) { open_[0].outputs.push_back(value); }
+void Builder::output(ValueId value, const std::string& name) {
+  open_[0].outputs.push_back(value);
+  graph_.output_names.push_back(name.empty() ? graph_.value(value).name : name);
+}
 
 ValueId Builder::call(const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs) {
   return calls(op, attrs, inputs, 1)[0];
@@ -166,6 +169,13 @@ Function Builder::end_body(const std::vector<ValueId>& outputs) {
   graph_.checks.erase(first, graph_.checks.end());
   checks_before_.pop_back();
   return body;
+}
+
+std::vector<ValueId> Builder::splice(Function body) {
+  require(body.inputs.empty(), "a body with inputs cannot be spliced");
+  for (Node& node : body.nodes) open_.back().nodes.push_back(std::move(node));
+  for (Check& check : body.checks) graph_.checks.push_back(std::move(check));
+  return body.outputs;
 }
 
 const TensorType& Builder::tensor(ValueId id) const {

@@ -97,6 +97,9 @@ struct Graph {
   std::vector<SymbolInfo> symbols;  // each after those that its formula mentions
   std::vector<Check> checks;        // of the main function
   std::vector<Function> functions;  // the first is the main one
+  /// What the user calls each output of the main function. The value may have another name: it may
+  /// be an input, a constant, or several outputs at once.
+  std::vector<std::string> output_names;
   std::map<std::string, std::string> metadata;
 
   const Function& main() const { return functions.front(); }

@@ -22,17 +22,23 @@ std::vector<const OpDef*> collect() {
   const auto family = [&](std::span<const OpDef> ops) {
     for (const OpDef& op : ops) all.push_back(&op);
   };
+  family(activation_ops());
+  family(binary_ops());
   one(matmul_op());
   one(matmul_integer_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
+  one(pow_op());
   one(prefix_op());
   one(quantize_op());
   one(dequantize_op());
   one(requantize_op());
   family(scatter_ops());
+  family(select_ops());
   one(softmax_op());
   one(top_k_op());
+  family(unary_ops());
+  family(view_ops());
   return all;
 }
 
@@ -51,6 +57,12 @@ const OpDef* find(std::string_view name) {
   }();
   const auto found = by_name.find(name);
   return found == by_name.end() ? nullptr : found->second;
+}
+
+const OpDef& op(std::string_view name) {
+  const OpDef* found = find(name);
+  require(found, "there is no operator of this name");
+  return *found;
 }
 
 const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opset) {

@@ -22,6 +22,11 @@ using Indices = std::vector<te::Expr>;
 ir::Elem wide(ir::Elem elem);
 /// `value` in another type; itself when it has that type.
 te::Expr as(ir::Elem elem, const te::Expr& value);
+/// f(x), where floats narrower than f32 are computed in f32 and rounded once.
+template <class F>
+te::Expr in_wide(const te::Expr& x, F f) {
+  return as(x.elem(), f(as(wide(x.elem()), x)));
+}
 /// `t` in another type; itself when it has that type.
 te::Tensor as(ir::Elem elem, const te::Tensor& t);
 

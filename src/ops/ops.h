@@ -8,7 +8,24 @@
 
 namespace tilewright::ops {
 
+/// The operator of this name, which must be there: `op("add")`.
+const graph::OpDef& op(std::string_view name);
+
 // One line per operator or family, in alphabetical order of the files.
+struct ActivationAttrs {
+  double alpha = 0, beta = 0;
+  static constexpr auto fields = std::tuple{graph::field("alpha", &ActivationAttrs::alpha),
+                                            graph::field("beta", &ActivationAttrs::beta)};
+};
+struct IsInfAttrs {
+  bool positive = true, negative = true;
+  static constexpr auto fields = std::tuple{graph::field("positive", &IsInfAttrs::positive),
+                                            graph::field("negative", &IsInfAttrs::negative)};
+};
+std::span<const graph::OpDef> activation_ops();
+
+std::span<const graph::OpDef> binary_ops();  // add, sub, mul, … of two tensors, broadcast
+
 struct MatMulAttrs {
   bool trans_a = false, trans_b = false;  // of the last two dimensions
   double alpha = 1, beta = 1;
@@ -26,6 +43,8 @@ std::span<const graph::OpDef> non_max_suppression_ops();
 
 std::span<const graph::OpDef> nonzero_ops();
 
+const graph::OpDef& pow_op();
+
 struct PrefixAttrs {
   int64_t axis = 0;
   static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
@@ -35,6 +54,8 @@ const graph::OpDef& prefix_op();
 
 std::span<const graph::OpDef> scatter_ops();
 
+std::span<const graph::OpDef> select_ops();  // clip, prelu, where
+
 struct SoftmaxAttrs {
   int64_t axis = -1;
   static constexpr auto fields = std::tuple{graph::field("axis", &SoftmaxAttrs::axis)};
@@ -42,5 +63,17 @@ struct SoftmaxAttrs {
 const graph::OpDef& softmax_op();
 
 const graph::OpDef& top_k_op();
+
+std::span<const graph::OpDef> unary_ops();  // exp, sqrt, relu, … of one tensor
+
+struct AxisAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &AxisAttrs::axis)};
+};
+struct ReshapeAttrs {
+  bool allowzero = false;
+  static constexpr auto fields = std::tuple{graph::field("allowzero", &ReshapeAttrs::allowzero)};
+};
+std::span<const graph::OpDef> view_ops();  // flatten, identity, reshape, squeeze, unsqueeze
 
 }  // namespace tilewright::ops

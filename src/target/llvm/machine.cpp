@@ -98,6 +98,15 @@ Machine::Machine(const ir::TargetSpec& spec) : passes_(std::make_unique<Passes>(
 
 Machine::~Machine() = default;
 
+std::string feature_list(const ir::TargetSpec& spec) {
+  const MachineLease machine(spec);
+  const ll::MCSubtargetInfo& info = *machine->target().getMCSubtargetInfo();
+  std::string out;
+  for (const ll::SubtargetFeatureKV& f : info.getEnabledProcessorFeatures())
+    out += str(out.empty() ? "+" : ",+", f.Key);
+  return out;
+}
+
 void Machine::prepare(ll::Module& module) const {
   module.setTargetTriple(target_->getTargetTriple());
   module.setDataLayout(target_->createDataLayout());

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Module → `.twm`. The format is described in format.h.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "module/module.h"
+
+namespace tilewright {
+
+/// Writes the file: whole or not at all (a temporary file beside it, synced, then renamed). Returns
+/// "" or what went wrong, in words for the user. Constants are written from where they lie.
+std::string write_module(const Module& module, const std::string& path);
+
+/// The same bytes in memory, aligned as the runtime needs them to be used in place.
+std::vector<std::byte> module_bytes(const Module& module);
+
+}  // namespace tilewright
