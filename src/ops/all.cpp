@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "ops/control.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
 
@@ -24,15 +25,19 @@ std::vector<const OpDef*> collect() {
   };
   family(activation_ops());
   family(binary_ops());
+  one(if_op());
+  one(loop_op());
   one(matmul_op());
   one(matmul_integer_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
+  one(pick_op());
   one(pow_op());
   one(prefix_op());
   one(quantize_op());
   one(dequantize_op());
   one(requantize_op());
+  family(scan_ops());
   family(scatter_ops());
   family(select_ops());
   one(softmax_op());

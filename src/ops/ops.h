@@ -52,6 +52,9 @@ struct PrefixAttrs {
 /// (x, n): the first n indices of the axis.
 const graph::OpDef& prefix_op();
 
+/// extent (x): of an axis, as i64[]; arrange (x): what was stacked, along another axis.
+std::span<const graph::OpDef> scan_ops();
+
 std::span<const graph::OpDef> scatter_ops();
 
 std::span<const graph::OpDef> select_ops();  // clip, prelu, where
