@@ -47,6 +47,10 @@ te::Tensor reduce_dims(const te::Tensor& t, const std::vector<int>& axes, Reduce
 /// The number of elements that such a reduction combines.
 te::Expr count_of(const te::Tensor& t, const std::vector<int>& axes);
 
+/// |x|^p, and the p-th root of a sum of such.
+te::Expr power(const te::Expr& x, double p);
+te::Expr root(const te::Expr& sum, double p);
+
 /// first, first + 1, … last - 1
 std::vector<int> range(int first, int last);
 
