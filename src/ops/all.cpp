@@ -7,6 +7,7 @@
 #include <span>
 #include <tuple>
 
+#include "ops/control.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
 
@@ -32,7 +33,9 @@ std::vector<const OpDef*> collect() {
   one(conv_transpose_op());
   one(dequantize_op());
   one(group_norm_op());
+  one(if_op());
   one(layer_norm_op());
+  one(loop_op());
   one(lp_norm_op());
   one(lp_pool_op());
   one(matmul_integer_op());
@@ -42,12 +45,14 @@ std::vector<const OpDef*> collect() {
   one(mean_variance_norm_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
+  one(pick_op());
   one(pow_op());
   one(prefix_op());
   one(quantize_op());
   family(reduce_ops());
   one(requantize_op());
   one(rms_norm_op());
+  family(scan_ops());
   family(scatter_ops());
   family(select_ops());
   family(softmax_ops());

@@ -92,6 +92,23 @@ const graph::OpDef& matmul_op();
 const graph::OpDef& matmul_integer_op();
 
 const graph::OpDef& pow_op();
+std::span<const graph::OpDef> non_max_suppression_ops();
+
+std::span<const graph::OpDef> nonzero_ops();
+
+const graph::OpDef& pow_op();
+
+struct PrefixAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
+};
+/// (x, n): the first n indices of the axis.
+const graph::OpDef& prefix_op();
+
+/// extent (x): of an axis, as i64[]; arrange (x): what was stacked, along another axis.
+std::span<const graph::OpDef> scan_ops();
+
+std::span<const graph::OpDef> scatter_ops();
 
 std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 struct NormAttrs {
