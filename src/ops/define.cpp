@@ -55,6 +55,18 @@ te::Expr count_of(const te::Tensor& t, const std::vector<int>& axes) {
   return count;
 }
 
+te::Expr power(const te::Expr& x, double p) {
+  if (p == 1) return te::abs(x);
+  if (p == 2) return x * x;
+  return te::pow(te::abs(x), p);
+}
+
+te::Expr root(const te::Expr& sum, double p) {
+  if (p == 1) return sum;
+  if (p == 2) return te::sqrt(sum);
+  return te::pow(sum, 1 / p);
+}
+
 std::vector<int> range(int first, int last) {
   std::vector<int> out;
   for (int i = first; i < last; ++i) out.push_back(i);

@@ -22,6 +22,11 @@ using Indices = std::vector<te::Expr>;
 ir::Elem wide(ir::Elem elem);
 /// `value` in another type; itself when it has that type.
 te::Expr as(ir::Elem elem, const te::Expr& value);
+/// f(x), where floats narrower than f32 are computed in f32 and rounded once.
+template <class F>
+te::Expr in_wide(const te::Expr& x, F f) {
+  return as(x.elem(), f(as(wide(x.elem()), x)));
+}
 /// `t` in another type; itself when it has that type.
 te::Tensor as(ir::Elem elem, const te::Tensor& t);
 
@@ -41,6 +46,10 @@ te::Tensor reduce_dims(const te::Tensor& t, const std::vector<int>& axes, Reduce
 te::Tensor reduce_dims(const te::Tensor& t, const std::vector<int>& axes, ReduceFn reduction);
 /// The number of elements that such a reduction combines.
 te::Expr count_of(const te::Tensor& t, const std::vector<int>& axes);
+
+/// |x|^p, and the p-th root of a sum of such.
+te::Expr power(const te::Expr& x, double p);
+te::Expr root(const te::Expr& sum, double p);
 
 /// first, first + 1, … last - 1
 std::vector<int> range(int first, int last);

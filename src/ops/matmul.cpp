@@ -168,29 +168,29 @@ void gemm_from_onnx(const OnnxNode& n, Builder& g) {
 }
 
 void integer_from_onnx(const OnnxNode& n, Builder& g) {
-  g.output(
-      n, g.call(matmul_integer_op(), MatMulAttrs{}, {n.need(0), n.need(1), n.in(2), n.in(3)}));
+  g.output(n, g.call(matmul_integer_op(), MatMulAttrs{}, {n.need(0), n.need(1), n.in(2), n.in(3)}));
 }
 
 }  // namespace
 
 const OpDef& matmul_op() {
-  static const OpDef def = define_op<MatMulAttrs>(
-      {.name = "matmul",
-       .fusion = FusionKind::OutFusable,
-       .infer = infer,
-       .algorithms = {{.name = "direct", .define = define}},
-       .onnx = {{.op = "MatMul", .rule = matmul_from_onnx}, {.op = "Gemm", .from = 7, .rule = gemm_from_onnx}}});
+  static const OpDef def =
+      define_op<MatMulAttrs>({.name = "matmul",
+                              .fusion = FusionKind::OutFusable,
+                              .infer = infer,
+                              .algorithms = {{.name = "direct", .define = define}},
+                              .onnx = {{.op = "MatMul", .rule = matmul_from_onnx},
+                                       {.op = "Gemm", .from = 7, .rule = gemm_from_onnx}}});
   return def;
 }
 
 const OpDef& matmul_integer_op() {
-  static const OpDef def =
-      define_op<MatMulAttrs>({.name = "matmul_integer",
-                              .fusion = FusionKind::OutFusable,
-                              .infer = infer_integer,
-                              .algorithms = {{.name = "direct", .define = define_integer}},
-                              .onnx = {{.op = "MatMulInteger", .from = 10, .rule = integer_from_onnx}}});
+  static const OpDef def = define_op<MatMulAttrs>(
+      {.name = "matmul_integer",
+       .fusion = FusionKind::OutFusable,
+       .infer = infer_integer,
+       .algorithms = {{.name = "direct", .define = define_integer}},
+       .onnx = {{.op = "MatMulInteger", .from = 10, .rule = integer_from_onnx}}});
   return def;
 }
 
