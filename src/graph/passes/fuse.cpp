@@ -52,8 +52,8 @@ std::vector<bool> reduced_dims(Graph& graph, const Node& node) {
 
 class Fuser {
  public:
-  Fuser(Graph& graph, Function& function, FusionReport& report)
-      : graph_(graph), function_(function), report_(report), order_(edges()) {
+  Fuser(Graph& graph, Function& function, const std::vector<Check>& checks, FusionReport& report)
+      : graph_(graph), function_(function), report_(report), order_(edges(checks)) {
     for (const Node& n : function_.nodes) groups_.push_back(info_of(n));
     costs_.resize(function_.nodes.size());
   }
@@ -94,10 +94,13 @@ class Fuser {
   std::string name_of(int n) const { return graph_.value(node(n).outputs[0]).name; }
 
   /// Who makes what, who reads it; gives the dependences between nodes.
-  std::vector<std::vector<int>> edges() {
+  std::vector<std::vector<int>> edges(const std::vector<Check>& checks) {
     Dependence dependence(graph_);
     std::vector<std::vector<int>> producers;
-    for (const ValueId id : function_.outputs) escapes_.insert(id);
+    std::vector<ValueId> checked;
+    for (const Check& c : checks) dependence.sources(c.condition, checked);
+    escapes_.insert(checked.begin(), checked.end());
+    escapes_.insert(function_.outputs.begin(), function_.outputs.end());
     for (const Node& n : function_.nodes) {
       const int number = static_cast<int>(producers.size());
       const Dependence::Needs needs = dependence.needs(n);
@@ -123,6 +126,7 @@ class Fuser {
       from.erase(std::unique(from.begin(), from.end()), from.end());
       producers.push_back(std::move(from));
       flows_.push_back(std::move(flows));
+      data_.push_back(needs.data);
       sizes_.push_back(std::move(sizes));
       for (const ValueId id : n.outputs)
         if (id != kNoValue) makers_[id] = number;
@@ -248,10 +252,10 @@ class Fuser {
     return sum;
   }
 
-  /// Values that a kernel would read: scalars become part of its code.
+  /// What node n reads from outside of the two groups.
   void add_inputs(int n, int a, int b, std::vector<ValueId>& out) const {
-    for (const ValueId id : node(n).inputs) {
-      if (id == kNoValue || std::ranges::find(out, id) != out.end()) continue;
+    for (const ValueId id : data_[static_cast<size_t>(n)]) {
+      if (std::ranges::find(out, id) != out.end()) continue;
       const auto made = makers_.find(id);
       if (made != makers_.end()) {
         const int group = order_.group_of(made->second);
@@ -260,6 +264,7 @@ class Fuser {
       out.push_back(id);
     }
   }
+  /// Tensors that a kernel would read: scalars become part of its code.
   size_t inputs_together(int a, int b) const {
     std::vector<ValueId> inputs;
     for (const int group : {a, b})
@@ -289,9 +294,10 @@ class Fuser {
       for (const int n : members) {
         add_inputs(n, group, group, out.inputs);
         for (const ValueId id : node(n).outputs)
-          if (id != kNoValue && (members.size() == 1 || used_elsewhere(id, group, group)))
+          if (id != kNoValue && (node(n).op->loops || used_elsewhere(id, group, group)))
             out.outputs.push_back(id);
       }
+      if (out.outputs.empty()) continue;  // nobody reads it
       for (const int n : members) {
         body.name += str(body.name.empty() ? "" : "_", node(n).op->name);
         body.nodes.push_back(std::move(function_.nodes[static_cast<size_t>(n)]));
@@ -309,17 +315,19 @@ class Fuser {
   std::unordered_map<ValueId, std::vector<int>> users_;
   std::unordered_set<ValueId> escapes_;   // results of the function, and what sizes are read from
   std::vector<std::vector<Flow>> flows_;  // by node: what it reads
+  std::vector<std::vector<ValueId>> data_;  // by node: likewise
   std::vector<std::vector<int>> sizes_;   // by node: who makes what its sizes are read from
   GroupOrder order_;                      // after what edges() fills
   std::vector<GroupInfo> groups_;         // by the number of a group
   std::vector<std::optional<NodeCost>> costs_;
 };
 
-void fuse_function(Graph& graph, Function& function, FusionReport& report) {
+void fuse_function(Graph& graph, Function& function, const std::vector<Check>& checks,
+                   FusionReport& report) {
   for (Node& n : function.nodes)
     if (n.op->special == Special::Control)
-      for (Function& body : n.bodies) fuse_function(graph, body, report);
-  Fuser(graph, function, report).run();
+      for (Function& body : n.bodies) fuse_function(graph, body, body.checks, report);
+  Fuser(graph, function, checks, report).run();
 }
 
 }  // namespace
@@ -348,7 +356,7 @@ void fuse_function(Graph& graph, Function& function, FusionReport& report) {
 Graph fuse(Graph graph, PassContext& context) {
   for (size_t i = 0; i < graph.functions.size(); ++i) {
     Function f = std::move(graph.functions[i]);
-    fuse_function(graph, f, context.fusion);
+    fuse_function(graph, f, i == 0 ? graph.checks : f.checks, context.fusion);
     graph.functions[i] = std::move(f);
   }
   return graph;
