@@ -9,6 +9,7 @@
 set(TW_TESTS_USE_graph ops te lower)
 set(TW_TESTS_USE_schedule te lower runtime)
 set(TW_TESTS_USE_lower schedule runtime)
+set(TW_TESTS_USE_ops driver)
 set(TW_TESTS_USE_target te schedule lower runtime)
 set(TW_TESTS_USE_runtime support)
 set(TW_TESTS_USE_module support)

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "ops/ops.h"
+#include "ops/quantized.h"
 
 namespace tilewright::ops {
 namespace {
@@ -29,6 +30,7 @@ std::vector<const OpDef*> collect() {
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
+  one(dequantize_op());
   one(group_norm_op());
   one(layer_norm_op());
   one(lp_norm_op());
@@ -38,9 +40,15 @@ std::vector<const OpDef*> collect() {
   one(max_pool_indices_op());
   one(max_pool_op());
   one(mean_variance_norm_op());
+  family(non_max_suppression_ops());
+  family(nonzero_ops());
   one(pow_op());
+  one(prefix_op());
+  one(quantize_op());
   family(reduce_ops());
+  one(requantize_op());
   one(rms_norm_op());
+  family(scatter_ops());
   family(select_ops());
   family(softmax_ops());
   one(top_k_op());

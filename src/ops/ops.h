@@ -149,6 +149,18 @@ struct ReduceAttrs {
 std::span<const graph::OpDef> reduce_ops();
 /// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
 const graph::OpDef& reduce_op(std::string_view name);
+std::span<const graph::OpDef> non_max_suppression_ops();
+
+std::span<const graph::OpDef> nonzero_ops();
+
+struct PrefixAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
+};
+/// (x, n): the first n indices of the axis.
+const graph::OpDef& prefix_op();
+
+std::span<const graph::OpDef> scatter_ops();
 
 struct SoftmaxAttrs {
   int64_t axis = -1;
@@ -160,12 +172,6 @@ struct SoftmaxAttrs {
 std::span<const graph::OpDef> softmax_ops();
 const graph::OpDef& softmax_op();
 
-struct TopKAttrs {
-  int64_t axis = -1;
-  int64_t largest = 1;  // 0: the least ones
-  static constexpr auto fields = std::tuple{graph::field("axis", &TopKAttrs::axis),
-                                            graph::field("largest", &TopKAttrs::largest)};
-};
 const graph::OpDef& top_k_op();
 
 std::span<const graph::OpDef> unary_ops();  // exp, sqrt, relu, … of one tensor
