@@ -7,7 +7,9 @@
 #include <span>
 #include <tuple>
 
+#include "ops/control.h"
 #include "ops/ops.h"
+#include "ops/quantized.h"
 
 namespace tilewright::ops {
 namespace {
@@ -29,8 +31,11 @@ std::vector<const OpDef*> collect() {
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
+  one(dequantize_op());
   one(group_norm_op());
+  one(if_op());
   one(layer_norm_op());
+  one(loop_op());
   one(lp_norm_op());
   one(lp_pool_op());
   one(matmul_integer_op());
@@ -38,13 +43,21 @@ std::vector<const OpDef*> collect() {
   one(max_pool_indices_op());
   one(max_pool_op());
   one(mean_variance_norm_op());
+  family(non_max_suppression_ops());
+  family(nonzero_ops());
+  one(pick_op());
   one(pow_op());
+  one(prefix_op());
+  one(quantize_op());
   family(recurrent_ops());
   family(reduce_ops());
+  one(requantize_op());
   one(resize_interpolated_op());
   one(resize_nearest_op());
   one(resize_sizes_op());
   one(rms_norm_op());
+  family(scan_ops());
+  family(scatter_ops());
   family(select_ops());
   family(softmax_ops());
   one(top_k_op());

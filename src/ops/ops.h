@@ -91,6 +91,26 @@ const graph::OpDef& matmul_op();
 /// (A, B[, A's zero point, B's]): i32.
 const graph::OpDef& matmul_integer_op();
 
+const graph::OpDef& pow_op();
+std::span<const graph::OpDef> non_max_suppression_ops();
+
+std::span<const graph::OpDef> nonzero_ops();
+
+const graph::OpDef& pow_op();
+
+struct PrefixAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
+};
+/// (x, n): the first n indices of the axis.
+const graph::OpDef& prefix_op();
+
+/// extent (x): of an axis, as i64[]; arrange (x): what was stacked, along another axis.
+std::span<const graph::OpDef> scan_ops();
+
+std::span<const graph::OpDef> scatter_ops();
+
+std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 struct NormAttrs {
   int64_t axis = -1;               // layer, rms: the first of the normalised dimensions
   std::vector<int64_t> axes = {};  // mean_variance, lp
@@ -173,6 +193,20 @@ struct ReduceAttrs {
       graph::field("noop", &ReduceAttrs::noop), graph::field("p", &ReduceAttrs::p)};
 };
 std::span<const graph::OpDef> reduce_ops();
+/// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
+const graph::OpDef& reduce_op(std::string_view name);
+std::span<const graph::OpDef> non_max_suppression_ops();
+
+std::span<const graph::OpDef> nonzero_ops();
+
+struct PrefixAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
+};
+/// (x, n): the first n indices of the axis.
+const graph::OpDef& prefix_op();
+
+std::span<const graph::OpDef> scatter_ops();
 
 enum class ResizeMode : uint8_t { Nearest, Linear, Cubic };
 enum class NearestMode : uint8_t { RoundPreferFloor, RoundPreferCeil, Floor, Ceil };
@@ -230,12 +264,6 @@ struct SoftmaxAttrs {
 std::span<const graph::OpDef> softmax_ops();
 const graph::OpDef& softmax_op();
 
-struct TopKAttrs {
-  int64_t axis = -1;
-  int64_t largest = 1;  // 0: the least ones
-  static constexpr auto fields = std::tuple{graph::field("axis", &TopKAttrs::axis),
-                                            graph::field("largest", &TopKAttrs::largest)};
-};
 const graph::OpDef& top_k_op();
 
 std::span<const graph::OpDef> unary_ops();  // exp, sqrt, relu, … of one tensor
