@@ -91,7 +91,6 @@ const graph::OpDef& matmul_op();
 /// (A, B[, A's zero point, B's]): i32.
 const graph::OpDef& matmul_integer_op();
 
-const graph::OpDef& pow_op();
 std::span<const graph::OpDef> non_max_suppression_ops();
 
 std::span<const graph::OpDef> nonzero_ops();
@@ -111,6 +110,7 @@ std::span<const graph::OpDef> scan_ops();
 std::span<const graph::OpDef> scatter_ops();
 
 std::span<const graph::OpDef> select_ops();  // clip, prelu, where
+
 struct NormAttrs {
   int64_t axis = -1;               // layer, rms: the first of the normalised dimensions
   std::vector<int64_t> axes = {};  // mean_variance, lp
@@ -158,8 +158,6 @@ const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
 
-const graph::OpDef& pow_op();
-
 enum class Direction : uint8_t { Forward, Reverse, Both };
 struct RecurrentAttrs {
   Direction direction = Direction::Forward;
@@ -193,20 +191,6 @@ struct ReduceAttrs {
       graph::field("noop", &ReduceAttrs::noop), graph::field("p", &ReduceAttrs::p)};
 };
 std::span<const graph::OpDef> reduce_ops();
-/// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
-const graph::OpDef& reduce_op(std::string_view name);
-std::span<const graph::OpDef> non_max_suppression_ops();
-
-std::span<const graph::OpDef> nonzero_ops();
-
-struct PrefixAttrs {
-  int64_t axis = 0;
-  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
-};
-/// (x, n): the first n indices of the axis.
-const graph::OpDef& prefix_op();
-
-std::span<const graph::OpDef> scatter_ops();
 
 enum class ResizeMode : uint8_t { Nearest, Linear, Cubic };
 enum class NearestMode : uint8_t { RoundPreferFloor, RoundPreferCeil, Floor, Ceil };
