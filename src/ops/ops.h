@@ -96,8 +96,6 @@ std::span<const graph::OpDef> non_max_suppression_ops();
 
 std::span<const graph::OpDef> nonzero_ops();
 
-const graph::OpDef& pow_op();
-
 struct PrefixAttrs {
   int64_t axis = 0;
   static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
@@ -158,8 +156,6 @@ const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
 
-const graph::OpDef& pow_op();
-
 struct ReduceAttrs {
   std::vector<int64_t> axes = {};  // unless there is an input 1; none: all
   bool keepdims = true;
@@ -172,20 +168,8 @@ struct ReduceAttrs {
 std::span<const graph::OpDef> reduce_ops();
 /// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
 const graph::OpDef& reduce_op(std::string_view name);
-std::span<const graph::OpDef> non_max_suppression_ops();
 
-std::span<const graph::OpDef> nonzero_ops();
-
-struct PrefixAttrs {
-  int64_t axis = 0;
-  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
-};
 /// (x, n): the first n indices of the axis.
-const graph::OpDef& prefix_op();
-
-std::span<const graph::OpDef> scatter_ops();
-
-std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 
 struct SoftmaxAttrs {
   int64_t axis = -1;
