@@ -28,10 +28,14 @@ std::vector<const OpDef*> collect() {
   one(batch_norm_op());
   one(batch_norm_training_op());
   family(binary_ops());
+  family(cast_ops());
+  family(concat_ops());
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
   one(dequantize_op());
+  one(dropout_op());
+  family(gather_ops());
   one(group_norm_op());
   one(if_op());
   one(layer_norm_op());
@@ -45,10 +49,14 @@ std::vector<const OpDef*> collect() {
   one(mean_variance_norm_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
+  one(one_hot_op());
+  family(pad_ops());
   one(pick_op());
   one(pow_op());
   one(prefix_op());
   one(quantize_op());
+  family(range_ops());
+  family(rearrange_ops());
   family(recurrent_ops());
   family(reduce_ops());
   one(requantize_op());
@@ -59,6 +67,8 @@ std::vector<const OpDef*> collect() {
   family(scan_ops());
   family(scatter_ops());
   family(select_ops());
+  family(shape_ops());
+  one(slice_op());
   family(softmax_ops());
   one(top_k_op());
   family(unary_ops());

@@ -15,6 +15,16 @@ enum class AutoPad : uint8_t { NotSet, SameUpper, SameLower, Valid };
 /// The operator of this name, which must be there: `op("add")`.
 const graph::OpDef& op(std::string_view name);
 
+// Attributes that several operators have.
+struct AxisAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &AxisAttrs::axis)};
+};
+struct AxesAttrs {
+  std::vector<int64_t> axes = {};
+  static constexpr auto fields = std::tuple{graph::field("axes", &AxesAttrs::axes)};
+};
+
 // One line per operator or family, in alphabetical order of the files.
 struct ActivationAttrs {
   double alpha = 0, beta = 0;
@@ -78,6 +88,36 @@ struct ConvTransposeAttrs {
 /// (X, W[, bias])
 const graph::OpDef& conv_transpose_op();
 
+struct CastAttrs {
+  ir::Elem to = ir::Elem::F32;
+  bool saturate = true;  // to the range of 8-bit floats
+  static constexpr auto fields = std::tuple{graph::field("to", &CastAttrs::to),
+                                            graph::field("saturate", &CastAttrs::saturate)};
+};
+std::span<const graph::OpDef> cast_ops();  // bitcast, cast
+/// The greatest finite value of a float of 8 bits.
+double greatest(ir::Elem elem);
+
+struct SplitAttrs {
+  int64_t axis = 0;
+  int64_t outputs = 1;
+  static constexpr auto fields = std::tuple{graph::field("axis", &SplitAttrs::axis),
+                                            graph::field("outputs", &SplitAttrs::outputs)};
+};
+std::span<const graph::OpDef> concat_ops();  // concat, split
+
+struct DropoutAttrs {
+  int64_t seed = 0;
+  static constexpr auto fields = std::tuple{graph::field("seed", &DropoutAttrs::seed)};
+};
+const graph::OpDef& dropout_op();
+
+struct GatherNdAttrs {
+  int64_t batch_dims = 0;
+  static constexpr auto fields = std::tuple{graph::field("batch_dims", &GatherNdAttrs::batch_dims)};
+};
+std::span<const graph::OpDef> gather_ops();  // gather, gather_elements, gather_nd
+
 struct MatMulAttrs {
   bool trans_a = false, trans_b = false;  // of the last two dimensions
   double alpha = 1, beta = 1;
@@ -91,11 +131,19 @@ const graph::OpDef& matmul_op();
 /// (A, B[, A's zero point, B's]): i32.
 const graph::OpDef& matmul_integer_op();
 
+const graph::OpDef& one_hot_op();
+
+enum class PadMode : uint8_t { Constant, Reflect, Edge, Wrap };
+struct PadAttrs {
+  PadMode mode = PadMode::Constant;
+  static constexpr auto fields = std::tuple{graph::field("mode", &PadAttrs::mode)};
+};
+std::span<const graph::OpDef> pad_ops();  // center_crop_pad, pad
+
+const graph::OpDef& pow_op();
 std::span<const graph::OpDef> non_max_suppression_ops();
 
 std::span<const graph::OpDef> nonzero_ops();
-
-const graph::OpDef& pow_op();
 
 struct PrefixAttrs {
   int64_t axis = 0;
@@ -109,8 +157,27 @@ std::span<const graph::OpDef> scan_ops();
 
 std::span<const graph::OpDef> scatter_ops();
 
-std::span<const graph::OpDef> select_ops();  // clip, prelu, where
+std::span<const graph::OpDef> range_ops();  // range, range_count
 
+struct BlockAttrs {
+  int64_t block = 1;
+  bool depth_first = true;
+  static constexpr auto fields = std::tuple{graph::field("block", &BlockAttrs::block),
+                                            graph::field("depth_first", &BlockAttrs::depth_first)};
+};
+struct ReverseAttrs {
+  int64_t time = 0;
+  int64_t batch = 1;
+  static constexpr auto fields = std::tuple{graph::field("time", &ReverseAttrs::time),
+                                            graph::field("batch", &ReverseAttrs::batch)};
+};
+struct TriluAttrs {
+  bool upper = true;
+  static constexpr auto fields = std::tuple{graph::field("upper", &TriluAttrs::upper)};
+};
+std::span<const graph::OpDef> rearrange_ops();  // transpose, expand, tile, …
+
+std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 struct NormAttrs {
   int64_t axis = -1;               // layer, rms: the first of the normalised dimensions
   std::vector<int64_t> axes = {};  // mean_variance, lp
@@ -158,6 +225,7 @@ const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
 
+
 enum class Direction : uint8_t { Forward, Reverse, Both };
 struct RecurrentAttrs {
   Direction direction = Direction::Forward;
@@ -191,6 +259,25 @@ struct ReduceAttrs {
       graph::field("noop", &ReduceAttrs::noop), graph::field("p", &ReduceAttrs::p)};
 };
 std::span<const graph::OpDef> reduce_ops();
+/// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
+const graph::OpDef& reduce_op(std::string_view name);
+
+/// (x, n): the first n indices of the axis.
+struct EyeLikeAttrs {
+  ir::Elem elem = ir::Elem::F32;
+  int64_t k = 0;
+  static constexpr auto fields =
+      std::tuple{graph::field("elem", &EyeLikeAttrs::elem), graph::field("k", &EyeLikeAttrs::k)};
+};
+struct ShapeAttrs {
+  int64_t start = 0;
+  int64_t end = INT64_MAX;
+  static constexpr auto fields =
+      std::tuple{graph::field("start", &ShapeAttrs::start), graph::field("end", &ShapeAttrs::end)};
+};
+std::span<const graph::OpDef> shape_ops();  // eye_like, full, shape, size
+
+const graph::OpDef& slice_op();
 
 enum class ResizeMode : uint8_t { Nearest, Linear, Cubic };
 enum class NearestMode : uint8_t { RoundPreferFloor, RoundPreferCeil, Floor, Ceil };
@@ -236,7 +323,6 @@ struct ResizeSizesAttrs {
 /// (X, scales or sizes); results: the size of every dimension, and its scale (f64).
 const graph::OpDef& resize_sizes_op();
 
-std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 
 struct SoftmaxAttrs {
   int64_t axis = -1;
@@ -252,10 +338,6 @@ const graph::OpDef& top_k_op();
 
 std::span<const graph::OpDef> unary_ops();  // exp, sqrt, relu, … of one tensor
 
-struct AxisAttrs {
-  int64_t axis = 0;
-  static constexpr auto fields = std::tuple{graph::field("axis", &AxisAttrs::axis)};
-};
 struct ReshapeAttrs {
   bool allowzero = false;
   static constexpr auto fields = std::tuple{graph::field("allowzero", &ReshapeAttrs::allowzero)};

@@ -71,7 +71,7 @@ std::vector<Type> infer(const Call& call, int64_t gates, int64_t peepholes) {
   return {tensor_of(elem, all), tensor_of(elem, state_shape(s)), tensor_of(elem, state_shape(s))};
 }
 
-/// What the cells of one direction see. Indices are a batch element b and a hidden unit h; gate
+/// What the cells of one direction see. At are a batch element b and a hidden unit h; gate
 /// number g of it is row g * hidden + h of the weights.
 class Cells {
  public:
