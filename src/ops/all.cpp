@@ -41,6 +41,7 @@ std::vector<const OpDef*> collect() {
   one(dequantize_op());
   one(dropout_op());
   one(einsum_op());
+  family(fourier_ops());
   family(gather_ops());
   family(grid_ops());
   one(group_norm_op());
@@ -56,9 +57,11 @@ std::vector<const OpDef*> collect() {
   one(max_pool_op());
   one(max_unpool_op());
   one(mean_variance_norm_op());
+  one(nll_loss_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
   one(one_hot_op());
+  family(optimizer_ops());
   family(pad_ops());
   one(pick_op());
   one(pow_op());
@@ -78,6 +81,7 @@ std::vector<const OpDef*> collect() {
   family(scatter_ops());
   family(select_ops());
   family(shape_ops());
+  family(signal_ops());
   one(slice_op());
   family(softmax_ops());
   one(top_k_op());

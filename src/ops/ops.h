@@ -128,6 +128,14 @@ const graph::OpDef& max_unpool_op();
 
 std::span<const graph::OpDef> roi_ops();  // max_roi_pool, roi_align
 
+const graph::OpDef& nll_loss_op();
+
+std::span<const graph::OpDef> optimizer_ops();  // adagrad_step, adam_step, momentum_step
+
+std::span<const graph::OpDef> fourier_ops();  // dft, stft
+
+std::span<const graph::OpDef> signal_ops();  // windows, mel_weights
+
 const graph::OpDef& einsum_op();
 
 const graph::OpDef& lrn_op();
