@@ -25,6 +25,7 @@ std::vector<const OpDef*> collect() {
   };
   family(activation_ops());
   family(arg_reduce_ops());
+  family(attention_ops());
   one(average_pool_op());
   one(batch_norm_op());
   one(batch_norm_training_op());
@@ -39,6 +40,7 @@ std::vector<const OpDef*> collect() {
   family(cumulative_ops());
   one(deform_conv_op());
   one(dequantize_op());
+  one(det_op());
   one(dropout_op());
   one(einsum_op());
   family(fourier_ops());
@@ -47,6 +49,7 @@ std::vector<const OpDef*> collect() {
   one(group_norm_op());
   one(if_op());
   one(layer_norm_op());
+  one(linear_attention_op());
   one(loop_op());
   one(lp_norm_op());
   one(lp_pool_op());
@@ -77,6 +80,7 @@ std::vector<const OpDef*> collect() {
   one(resize_sizes_op());
   one(rms_norm_op());
   family(roi_ops());
+  one(rotary_embedding_op());
   family(scan_ops());
   family(scatter_ops());
   family(select_ops());

@@ -136,6 +136,14 @@ std::span<const graph::OpDef> fourier_ops();  // dft, stft
 
 std::span<const graph::OpDef> signal_ops();  // windows, mel_weights
 
+std::span<const graph::OpDef> attention_ops();  // attention_scores, …
+
+const graph::OpDef& det_op();
+
+const graph::OpDef& linear_attention_op();
+
+const graph::OpDef& rotary_embedding_op();
+
 const graph::OpDef& einsum_op();
 
 const graph::OpDef& lrn_op();
