@@ -61,7 +61,7 @@ std::optional<std::vector<Dim>> Call::known_elements(size_t i) const {
       v.constant->count() > kMaxElements)
     return std::nullopt;
   std::vector<Dim> out;
-  for (int64_t k = 0; k < v.constant->count(); ++k) out.push_back(element(i, k));
+  for (const int64_t value : ints_of(*v.constant)) out.push_back(value);
   return out;
 }
 
@@ -73,11 +73,15 @@ Dim Call::element(size_t i, int64_t k) const {
            str("input ", i, " of `", op_.name, "`, `", v.name, "`, holds ",
                t.strings ? "strings" : ir::name(t.elem)),
            "it must hold integers");
-  if (v.elements) return v.elements->at(static_cast<size_t>(k));
   if (v.constant) {
     require(k >= 0 && k < v.constant->count(), "an element outside of its tensor");
     const int64_t value = int_at(*v.constant, k);
     return ir::int_imm(ir::Elem::I64, std::min(std::max(value, -kElementLimit), kElementLimit));
+  }
+  if (v.elements) {
+    const Dim& known = v.elements->at(static_cast<size_t>(k));
+    const std::optional<int64_t> c = ir::const_int(known);
+    return c ? Dim(std::min(std::max(*c, -kElementLimit), kElementLimit)) : known;
   }
   for (const SymbolInfo& s : graph_.symbols)
     if (const FromElement* e = std::get_if<FromElement>(&s.source))

@@ -37,7 +37,8 @@ class Call {
   int rank(size_t i) const { return tensor(i).rank(); }
   /// The content of input i; null when it is not known at compile time.
   const ConstantNode* constant(size_t i) const;
-  /// The elements of input i as formulas, where all are known without running.
+  /// The elements of input i as formulas, where all are known without running. Exact, whereas
+  /// `element` cuts constants off at ±kElementLimit.
   std::optional<std::vector<Dim>> known_elements(size_t i) const;
 
   /// Element k of the integer tensor of input i: a constant, a formula, or a symbol whose value is

@@ -7,7 +7,9 @@
 #include <span>
 #include <tuple>
 
+#include "ops/control.h"
 #include "ops/ops.h"
+#include "ops/quantized.h"
 
 namespace tilewright::ops {
 namespace {
@@ -21,8 +23,56 @@ std::vector<const OpDef*> collect() {
   const auto family = [&](std::span<const OpDef> ops) {
     for (const OpDef& op : ops) all.push_back(&op);
   };
-  one(softmax_op());
-  (void)family;
+  family(activation_ops());
+  one(average_pool_op());
+  one(batch_norm_op());
+  one(batch_norm_training_op());
+  family(binary_ops());
+  family(cast_ops());
+  family(concat_ops());
+  one(conv_integer_op());
+  one(conv_op());
+  one(conv_transpose_op());
+  one(dequantize_op());
+  one(dropout_op());
+  family(gather_ops());
+  one(group_norm_op());
+  one(if_op());
+  one(layer_norm_op());
+  one(loop_op());
+  one(lp_norm_op());
+  one(lp_pool_op());
+  one(matmul_integer_op());
+  one(matmul_op());
+  one(max_pool_indices_op());
+  one(max_pool_op());
+  one(mean_variance_norm_op());
+  family(non_max_suppression_ops());
+  family(nonzero_ops());
+  one(one_hot_op());
+  family(pad_ops());
+  one(pick_op());
+  one(pow_op());
+  one(prefix_op());
+  one(quantize_op());
+  family(range_ops());
+  family(rearrange_ops());
+  family(recurrent_ops());
+  family(reduce_ops());
+  one(requantize_op());
+  one(resize_interpolated_op());
+  one(resize_nearest_op());
+  one(resize_sizes_op());
+  one(rms_norm_op());
+  family(scan_ops());
+  family(scatter_ops());
+  family(select_ops());
+  family(shape_ops());
+  one(slice_op());
+  family(softmax_ops());
+  one(top_k_op());
+  family(unary_ops());
+  family(view_ops());
   return all;
 }
 
@@ -41,6 +91,12 @@ const OpDef* find(std::string_view name) {
   }();
   const auto found = by_name.find(name);
   return found == by_name.end() ? nullptr : found->second;
+}
+
+const OpDef& op(std::string_view name) {
+  const OpDef* found = find(name);
+  require(found, "there is no operator of this name");
+  return *found;
 }
 
 const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opset) {
