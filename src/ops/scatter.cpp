@@ -48,7 +48,7 @@ void check_types(const Call& call) {
   need_same_elem(call, 0, 2);
 }
 
-/// Indices that are known lie in range.
+/// Places that are known lie in range.
 void check_constant(const Call& call, int64_t index, const Dim& extent) {
   const std::optional<int64_t> n = ir::const_int(extent);
   if (n && (index < -*n || index >= *n))
