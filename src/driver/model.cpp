@@ -3,7 +3,8 @@
 
 #include "driver/build_kernels.h"
 #include "driver/plan_model.h"
-#include "support/str.h"
+#include "graph/pipeline.h"
+#include "ops/all.h"
 #include "target/llvm/compile.h"
 
 namespace tilewright::driver {
@@ -24,7 +25,10 @@ CodeImage link(const BuiltKernels& built) {
 }  // namespace
 
 Module compile_model(const graph::Graph& model, const ModelOptions& options) {
-  graph::Graph graph = model;
+  graph::PassContext passes;
+  passes.services.find_op = ops::find;
+  passes.skip = options.skip;
+  graph::Graph graph = graph::run(graph::default_pipeline(), model, passes);
   const BuiltKernels kernels = build_kernels(graph, {.target = options.target,
                                                      .emit = options.emit,
                                                      .threads = options.threads,
