@@ -171,6 +171,13 @@ Function Builder::end_body(const std::vector<ValueId>& outputs) {
   return body;
 }
 
+std::vector<ValueId> Builder::splice(Function body) {
+  require(body.inputs.empty(), "a body with inputs cannot be spliced");
+  for (Node& node : body.nodes) open_.back().nodes.push_back(std::move(node));
+  for (Check& check : body.checks) graph_.checks.push_back(std::move(check));
+  return body.outputs;
+}
+
 const TensorType& Builder::tensor(ValueId id) const {
   const TensorType* t = graph_.type(id).tensor();
   if (!t)

@@ -43,19 +43,18 @@ class Builder {
   ValueId body_input(const std::string& name, Type type);
   Function end_body(const std::vector<ValueId>& outputs);
 
-  /// For a rule that tries a body with types that turn out not to hold: forgets the values, symbols
-  /// and checks made since. No function may have been begun or ended in between, but whole ones.
+  /// For a rule that tries a body with types that turn out not to hold: forgets the symbols and
+  /// checks made since. Values stay, unused: others may have been made on the way, such as weights.
   struct Checkpoint {
-    size_t values, symbols, checks;
+    size_t symbols, checks;
   };
-  Checkpoint checkpoint() const {
-    return {graph_.values.size(), graph_.symbols.size(), graph_.checks.size()};
-  }
+  Checkpoint checkpoint() const { return {graph_.symbols.size(), graph_.checks.size()}; }
   void rollback(const Checkpoint& to) {
-    graph_.values.resize(to.values);
     graph_.symbols.resize(to.symbols);
     graph_.checks.resize(to.checks);
   }
+  /// Puts the nodes of a body without inputs into the open function; gives the body's results.
+  std::vector<ValueId> splice(Function body);
 
   const Type& type(ValueId id) const { return graph_.type(id); }
   const TensorType& tensor(ValueId id) const;

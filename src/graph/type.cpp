@@ -81,7 +81,8 @@ bool same(const Type& a, const Type& b) {
   }
   if (const UnrankedType* t = a.unranked())
     return t->strings == b.unranked()->strings && (t->strings || t->elem == b.unranked()->elem);
-  if (const SequenceType* t = a.sequence()) return same(*t->element, *b.sequence()->element);
+  if (const SequenceType* t = a.sequence())
+    return t->empty == b.sequence()->empty && same(*t->element, *b.sequence()->element);
   return same(*a.optional()->element, *b.optional()->element);
 }
 

@@ -45,6 +45,7 @@ struct UnrankedType {
 struct Type;
 struct SequenceType {
   std::shared_ptr<const Type> element;
+  bool empty = false;  // nothing is in it, and `element` tells no more than the kind of elements
 };
 struct OptionalType {
   std::shared_ptr<const Type> element;

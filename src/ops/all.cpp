@@ -7,7 +7,9 @@
 #include <span>
 #include <tuple>
 
+#include "ops/control.h"
 #include "ops/ops.h"
+#include "ops/quantized.h"
 
 namespace tilewright::ops {
 namespace {
@@ -31,10 +33,13 @@ std::vector<const OpDef*> collect() {
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
+  one(dequantize_op());
   one(dropout_op());
   family(gather_ops());
   one(group_norm_op());
+  one(if_op());
   one(layer_norm_op());
+  one(loop_op());
   one(lp_norm_op());
   one(lp_pool_op());
   one(matmul_integer_op());
@@ -42,13 +47,21 @@ std::vector<const OpDef*> collect() {
   one(max_pool_indices_op());
   one(max_pool_op());
   one(mean_variance_norm_op());
+  family(non_max_suppression_ops());
+  family(nonzero_ops());
   one(one_hot_op());
   family(pad_ops());
+  one(pick_op());
   one(pow_op());
+  one(prefix_op());
+  one(quantize_op());
   family(range_ops());
   family(rearrange_ops());
   family(reduce_ops());
+  one(requantize_op());
   one(rms_norm_op());
+  family(scan_ops());
+  family(scatter_ops());
   family(select_ops());
   family(shape_ops());
   one(slice_op());

@@ -41,8 +41,8 @@ ir::Elem compute_elem(const Call& call) {
   return ir::Elem::F32;
 }
 
-Expr parameter(const te::Tensor& t, const Indices& at, bool per_element) {
-  if (per_element) return t.at(Indices(at.begin() + 1, at.end()));
+Expr parameter(const te::Tensor& t, const At& at, bool per_element) {
+  if (per_element) return t.at(At(at.begin() + 1, at.end()));
   return t(at.size() < 2 ? Expr(0) : at[1]);
 }
 
@@ -51,7 +51,7 @@ te::Tensor normalised(const Call& call, const te::Tensor& mean, const te::Tensor
                       ir::Elem acc) {
   const BatchNormAttrs& attrs = call.attrs<BatchNormAttrs>();
   return te::compute("batch_norm", shape_of(call.in(0)), [&](const std::vector<te::Var>& axes) {
-    const Indices at = indices_of(axes);
+    const At at = indices_of(axes);
     const auto value = [&](const te::Tensor& t) {
       return as(acc, parameter(t, at, attrs.per_element));
     };
@@ -86,7 +86,7 @@ std::vector<te::Tensor> define_training(const Call& call) {
       reduce_dims(x - mean, axes, te::sum, [](const Expr& d) { return d * d; }) / count;
   const auto flat = [&](const te::Tensor& t) {
     return te::compute(te_shape(parameter_shape(call)), [&](const std::vector<te::Var>& p) {
-      Indices at(static_cast<size_t>(t.rank()), Expr(0));
+      At at(static_cast<size_t>(t.rank()), Expr(0));
       for (size_t d = 0; d < p.size() && d + 1 < at.size(); ++d) at[d + 1] = p[d];
       return t.at(at);
     });

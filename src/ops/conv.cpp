@@ -6,6 +6,7 @@
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/ops.h"
+#include "ops/window.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -68,7 +69,7 @@ te::Tensor plain(const Call& call, const te::Tensor& input, const te::Tensor& we
           ir::is_const(g.per_group_out, 1) ? te::Expr(axes[1]) : axes[1] / g.per_group_out;
       channel = ir::is_const(g.per_group_in, 1) ? group : group * g.per_group_in + over[0];
     }
-    Indices at = {axes[0], channel}, weight = {axes[1], over[0]};
+    At at = {axes[0], channel}, weight = {axes[1], over[0]};
     for (size_t d = 0; d < g.windows.size(); ++d) {
       at.push_back(axes[d + 2] * g.windows[d].stride + over[d + 1] * g.windows[d].dilation);
       weight.push_back(over[d + 1]);
@@ -117,7 +118,7 @@ std::vector<te::Tensor> define_integer(const Call& call) {
       const te::Expr value = te::cast(ir::Elem::I32, t.at(indices_of(v)));
       if (!call.has(i + 2)) return value;
       const te::Tensor& zero = call.in(i + 2);
-      Indices at;  // one per output channel of the weights, else a single value
+      At at;  // one per output channel of the weights, else a single value
       for (const ir::Expr& extent : zero.shape())
         at.push_back(ir::is_const(extent, 1) ? te::Expr(0) : te::Expr(v[0]));
       return value - te::cast(ir::Elem::I32, zero.at(at));

@@ -7,6 +7,7 @@
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/ops.h"
+#include "ops/window.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -97,7 +98,7 @@ te::Tensor spread_out(const te::Tensor& x, const std::vector<Spread>& spreads) {
   for (size_t d = 0; d < spreads.size(); ++d)
     shape[d + 2] = simplified(spreads[d].out + (spreads[d].kernel - 1) * spreads[d].dilation);
   return te::compute(str(x.name(), "_spread"), shape, [&](const std::vector<te::Var>& axes) {
-    Indices at = indices_of(axes);
+    At at = indices_of(axes);
     te::Expr inside = true;
     for (size_t d = 0; d < spreads.size(); ++d) {
       const Spread& s = spreads[d];
@@ -127,7 +128,7 @@ std::vector<te::Tensor> define(const Call& call) {
           channel = axes[1] / per_group_out * per_group_in + over[0];
           filter = axes[1] % per_group_out;
         }
-        Indices at = {axes[0], channel}, weight = {channel, filter};
+        At at = {axes[0], channel}, weight = {channel, filter};
         for (size_t d = 0; d < dims.size(); ++d) {
           at.push_back(axes[d + 2] + over[d + 1] * dims[d].dilation);
           weight.push_back((dims[d].kernel - 1) - over[d + 1]);

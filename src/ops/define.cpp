@@ -20,9 +20,9 @@ te::Tensor as(ir::Elem elem, const te::Tensor& t) {
 
 te::Shape shape_of(const te::Tensor& t) { return te::Shape(t.shape().begin(), t.shape().end()); }
 
-te::Expr broadcast_read(const te::Tensor& t, const Indices& point) {
+te::Expr broadcast_read(const te::Tensor& t, const At& point) {
   const size_t missing = point.size() - t.shape().size();
-  Indices at;
+  At at;
   for (size_t d = 0; d < t.shape().size(); ++d)
     at.push_back(ir::is_const(t.shape()[d], 1) ? te::Expr(0) : point[missing + d]);
   return t.at(at);
@@ -39,7 +39,7 @@ te::Tensor reduce_dims(const te::Tensor& t, const std::vector<int>& axes, Reduce
     shape[d] = 1;
   }
   return te::compute(str(t.name(), "_over"), shape, [&](const std::vector<te::Var>& point) {
-    Indices at = indices_of(point);
+    At at = indices_of(point);
     for (size_t k = 0; k < axes.size(); ++k) at[static_cast<size_t>(axes[k])] = over[k];
     return reduction(f(t.at(at)), te::Axes(over));
   });

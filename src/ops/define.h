@@ -16,7 +16,7 @@ inline graph::Type tensor_of(ir::Elem elem, graph::Shape shape) {
   return type;
 }
 
-using Indices = std::vector<te::Expr>;
+using At = std::vector<te::Expr>;
 
 /// The type that sums of `elem` are computed in: f32 for narrower floats, else the type itself.
 ir::Elem wide(ir::Elem elem);
@@ -30,13 +30,11 @@ te::Expr in_wide(const te::Expr& x, F f) {
 /// `t` in another type; itself when it has that type.
 te::Tensor as(ir::Elem elem, const te::Tensor& t);
 
-inline Indices indices_of(const std::vector<te::Var>& axes) {
-  return Indices(axes.begin(), axes.end());
-}
+inline At indices_of(const std::vector<te::Var>& axes) { return At(axes.begin(), axes.end()); }
 te::Shape shape_of(const te::Tensor& t);
 /// The element of `t` that a point of a broadcast shape reads: aligned at the last dimension, 0
 /// where `t` has constant extent 1.
-te::Expr broadcast_read(const te::Tensor& t, const Indices& point);
+te::Expr broadcast_read(const te::Tensor& t, const At& point);
 
 using ReduceFn = te::Expr (*)(const te::Expr& value, const te::Axes& axes);
 /// f(element) of `t` reduced over the dimensions `axes`, which stay with extent 1. Without axes it

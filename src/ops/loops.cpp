@@ -54,7 +54,7 @@ Scalar::Scalar(std::string name, Elem elem)
 
 Stmt Scalar::set(const Expr& value) const { return store(buffer, {}, value); }
 
-Stmt store(const Buffer& buffer, Indices at, const Expr& value) {
+Stmt store(const Buffer& buffer, Coords at, const Expr& value) {
   return ir::make_stmt<ir::Store>({}, buffer, std::move(at), value);
 }
 
@@ -72,10 +72,10 @@ Stmt each(std::string_view name, const Expr& extent, FunctionRef<Stmt(const Expr
   return ir::make_stmt<ir::For>({}, i, Expr(0), extent, body(i));
 }
 
-Stmt each(const std::vector<Expr>& extents, FunctionRef<Stmt(const Indices&)> body) {
+Stmt each(const std::vector<Expr>& extents, FunctionRef<Stmt(const Coords&)> body) {
   std::vector<Var> vars;
   for (size_t d = 0; d < extents.size(); ++d) vars.emplace_back(str("i", d));
-  Stmt s = body(Indices(vars.begin(), vars.end()));
+  Stmt s = body(Coords(vars.begin(), vars.end()));
   for (size_t d = extents.size(); d-- > 0;)
     s = ir::make_stmt<ir::For>({}, vars[d], Expr(0), extents[d], std::move(s));
   return s;
@@ -92,9 +92,9 @@ Stmt with(const std::vector<Local>& locals, Stmt body) {
   return body;
 }
 
-ir::Region whole(const Buffer& buffer) { return part(buffer, Indices(buffer->shape.size())); }
+ir::Region whole(const Buffer& buffer) { return part(buffer, Coords(buffer->shape.size())); }
 
-ir::Region part(const Buffer& buffer, const Indices& at) {
+ir::Region part(const Buffer& buffer, const Coords& at) {
   ir::Region region{.buffer = buffer, .ranges = {}, .rank = {}};
   for (size_t d = 0; d < at.size(); ++d)
     region.ranges.push_back(at[d] ? ir::Range{at[d], 1} : ir::Range{0, buffer->shape[d]});
@@ -102,12 +102,12 @@ ir::Region part(const Buffer& buffer, const Indices& at) {
 }
 
 Stmt independent(std::string_view name, const std::vector<Expr>& extents,
-                 FunctionRef<std::vector<ir::Region>(const Indices&)> reads,
-                 FunctionRef<std::vector<ir::Region>(const Indices&)> writes,
-                 FunctionRef<Stmt(const Indices&)> body) {
-  return each(extents, [&](const Indices& loops) {
+                 FunctionRef<std::vector<ir::Region>(const Coords&)> reads,
+                 FunctionRef<std::vector<ir::Region>(const Coords&)> writes,
+                 FunctionRef<Stmt(const Coords&)> body) {
+  return each(extents, [&](const Coords& loops) {
     std::vector<ir::BlockIter> iters;
-    Indices at;
+    Coords at;
     for (size_t d = 0; d < extents.size(); ++d) {
       const Var v(str("v", d));
       iters.push_back({v, ir::IterKind::Spatial, extents[d], loops[d]});
@@ -126,8 +126,8 @@ Stmt alone(std::string_view name, const std::vector<Buffer>& reads,
     return regions;
   };
   return independent(
-      name, {}, [&](const Indices&) { return all(reads); },
-      [&](const Indices&) { return all(writes); }, [&](const Indices&) { return body; });
+      name, {}, [&](const Coords&) { return all(reads); },
+      [&](const Coords&) { return all(writes); }, [&](const Coords&) { return body; });
 }
 
 Stmt sort_indices(const Buffer& order, const Buffer& scratch, const Expr& n,
@@ -165,7 +165,7 @@ Stmt sort_indices(const Buffer& order, const Buffer& scratch, const Expr& n,
                      width.set(1), loop_while(width.get() < n, pass)}));
 }
 
-Indices replaced(Indices at, int axis, const Expr& by) {
+Coords replaced(Coords at, int axis, const Expr& by) {
   at[static_cast<size_t>(axis)] = by;
   return at;
 }
@@ -175,7 +175,7 @@ std::vector<Expr> without(std::vector<Expr> extents, int axis) {
   return extents;
 }
 
-Indices inserted(Indices at, int axis, const Expr& by) {
+Coords inserted(Coords at, int axis, const Expr& by) {
   at.insert(at.begin() + axis, by);
   return at;
 }
@@ -184,14 +184,14 @@ Expr from_end(const Expr& index, const Expr& extent) {
   return ir::select(index < 0, index + extent, index);
 }
 
-Expr linear(const Indices& at, const std::vector<Expr>& extents) {
+Expr linear(const Coords& at, const std::vector<Expr>& extents) {
   Expr index = 0;
   for (size_t d = 0; d < at.size(); ++d) index = index * extents[d] + at[d];
   return index;
 }
 
-Indices unravel(const Expr& index, const std::vector<Expr>& extents) {
-  Indices at(extents.size());
+Coords unravel(const Expr& index, const std::vector<Expr>& extents) {
+  Coords at(extents.size());
   Expr rest = index;
   for (size_t d = extents.size(); d-- > 0;) {
     at[d] = d == 0 ? rest : rest % extents[d];

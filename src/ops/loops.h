@@ -31,7 +31,7 @@ class LoopForm {
   std::vector<ir::Buffer> out_;
 };
 
-using Indices = std::vector<ir::Expr>;
+using Coords = std::vector<ir::Expr>;
 
 /// A variable of the function: `n.set(n.get() + 1)`.
 struct Scalar {
@@ -42,7 +42,7 @@ struct Scalar {
   ir::Stmt add(const ir::Expr& value) const { return set(get() + value); }
 };
 
-ir::Stmt store(const ir::Buffer& buffer, Indices at, const ir::Expr& value);
+ir::Stmt store(const ir::Buffer& buffer, Coords at, const ir::Expr& value);
 ir::Stmt when(const ir::Expr& condition, ir::Stmt yes, ir::Stmt no = nullptr);
 ir::Stmt loop_while(const ir::Expr& condition, ir::Stmt body);
 inline ir::Stmt steps(std::vector<ir::Stmt> stmts) { return ir::seq(std::move(stmts)); }
@@ -50,7 +50,7 @@ inline ir::Stmt steps(std::vector<ir::Stmt> stmts) { return ir::seq(std::move(st
 ir::Stmt each(std::string_view name, const ir::Expr& extent,
               FunctionRef<ir::Stmt(const ir::Expr&)> body);
 /// Nested loops over the extents, the last innermost.
-ir::Stmt each(const std::vector<ir::Expr>& extents, FunctionRef<ir::Stmt(const Indices&)> body);
+ir::Stmt each(const std::vector<ir::Expr>& extents, FunctionRef<ir::Stmt(const Coords&)> body);
 /// `value` under a name, computed once.
 ir::Stmt let(std::string_view name, const ir::Expr& value,
              FunctionRef<ir::Stmt(const ir::Expr&)> body);
@@ -66,13 +66,13 @@ ir::Stmt with(const std::vector<Local>& locals, ir::Stmt body);
 /// All of a buffer.
 ir::Region whole(const ir::Buffer& buffer);
 /// The elements at these indices; all of a dimension whose index is null.
-ir::Region part(const ir::Buffer& buffer, const Indices& at);
+ir::Region part(const ir::Buffer& buffer, const Coords& at);
 
 /// Loops over the extents around an opaque block whose instances are independent.
 ir::Stmt independent(std::string_view name, const std::vector<ir::Expr>& extents,
-                     FunctionRef<std::vector<ir::Region>(const Indices&)> reads,
-                     FunctionRef<std::vector<ir::Region>(const Indices&)> writes,
-                     FunctionRef<ir::Stmt(const Indices&)> body);
+                     FunctionRef<std::vector<ir::Region>(const Coords&)> reads,
+                     FunctionRef<std::vector<ir::Region>(const Coords&)> writes,
+                     FunctionRef<ir::Stmt(const Coords&)> body);
 /// One opaque block that reads and writes all of these buffers.
 ir::Stmt alone(std::string_view name, const std::vector<ir::Buffer>& reads,
                const std::vector<ir::Buffer>& writes, ir::Stmt body);
@@ -83,14 +83,14 @@ ir::Stmt sort_indices(const ir::Buffer& order, const ir::Buffer& scratch, const 
                       FunctionRef<ir::Expr(const ir::Expr& i, const ir::Expr& j)> before);
 
 /// The indices with that of `axis` replaced.
-Indices replaced(Indices at, int axis, const ir::Expr& by);
+Coords replaced(Coords at, int axis, const ir::Expr& by);
 /// Extents but that of `axis`; and their indices with `by` put in for it.
 std::vector<ir::Expr> without(std::vector<ir::Expr> extents, int axis);
-Indices inserted(Indices at, int axis, const ir::Expr& by);
+Coords inserted(Coords at, int axis, const ir::Expr& by);
 /// An index that counts from the end when it is negative.
 ir::Expr from_end(const ir::Expr& index, const ir::Expr& extent);
 /// The row-major number of an element, and back.
-ir::Expr linear(const Indices& at, const std::vector<ir::Expr>& extents);
-Indices unravel(const ir::Expr& index, const std::vector<ir::Expr>& extents);
+ir::Expr linear(const Coords& at, const std::vector<ir::Expr>& extents);
+Coords unravel(const ir::Expr& index, const std::vector<ir::Expr>& extents);
 
 }  // namespace tilewright::ops

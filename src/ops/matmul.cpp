@@ -20,9 +20,9 @@ struct Operand {
   Shape batch = {};
   Dim outer = {}, inner = {};  // rows of A or columns of B; what is summed over
 
-  Indices at(const Indices& batch_at, const te::Expr& o, const te::Expr& k) const {
+  At at(const At& batch_at, const te::Expr& o, const te::Expr& k) const {
     if (vector) return {k};
-    Indices out;
+    At out;
     const size_t missing = batch_at.size() - batch.size();
     for (size_t d = 0; d < batch.size(); ++d)
       out.push_back(ir::is_const(batch[d], 1) ? te::Expr(0) : batch_at[missing + d]);
@@ -65,7 +65,7 @@ te::Tensor product(const Call& call, const te::Tensor& ta, const te::Tensor& tb,
   const te::Axis k = te::reduce_axis(call.equal(a.inner, b.inner, "the summed dimension"), "k");
   return te::compute(
       "matmul", te_shape(product_shape(call, a, b)), [&](const std::vector<te::Var>& axes) {
-        Indices batch = indices_of(axes);
+        At batch = indices_of(axes);
         te::Expr i = 0, j = 0;
         if (!b.vector) j = batch.back(), batch.pop_back();
         if (!a.vector) i = batch.back(), batch.pop_back();
@@ -111,7 +111,7 @@ std::vector<te::Tensor> define(const Call& call) {
 
 /// The zero point of a row of A or a column of B, or 0: a scalar, one per row or column, or for
 /// stacks [D1, …, M, 1] and [D1, …, 1, N].
-te::Expr zero_point(const Call& call, size_t i, const Indices& at, size_t kept) {
+te::Expr zero_point(const Call& call, size_t i, const At& at, size_t kept) {
   if (!call.has(i)) return te::cast(ir::Elem::I32, 0);
   const te::Tensor& zero = call.in(i);
   te::Expr value = 0;
@@ -144,7 +144,7 @@ std::vector<te::Tensor> define_integer(const Call& call) {
     const size_t rank = static_cast<size_t>(t.rank());
     const size_t kept = rank == 1 ? 0 : i == 0 ? rank - 2 : rank - 1;
     return te::compute(str(t.name(), "_centered"), shape_of(t), [&](const std::vector<te::Var>& v) {
-      const Indices at = indices_of(v);
+      const At at = indices_of(v);
       return te::cast(ir::Elem::I32, t.at(at)) - zero_point(call, i + 2, at, kept);
     });
   };

@@ -66,7 +66,7 @@ std::vector<te::Tensor> define_layer(const Call& call) {
   const te::Tensor inverse = inverse_deviation(variance, attrs.epsilon);
   const te::Tensor y =
       te::compute("layer_norm", shape_of(x), [&](const std::vector<te::Var>& axes) {
-        const Indices at = indices_of(axes);
+        const At at = indices_of(axes);
         Expr v = (x.at(at) - broadcast_read(mean, at)) * broadcast_read(inverse, at);
         v = v * as(acc, broadcast_read(call.in(1), at));
         if (call.has(2)) v = v + as(acc, broadcast_read(call.in(2), at));
@@ -91,7 +91,7 @@ std::vector<te::Tensor> define_rms(const Call& call) {
       reduce_dims(x, axes, te::sum, square) / te::cast(acc, count_of(x, axes));
   const te::Tensor inverse = inverse_deviation(squares, attrs.epsilon);
   return {te::compute("rms_norm", shape_of(x), [&](const std::vector<te::Var>& point) {
-    const Indices at = indices_of(point);
+    const At at = indices_of(point);
     return as(elem,
               x.at(at) * broadcast_read(inverse, at) * as(acc, broadcast_read(call.in(1), at)));
   })};
@@ -128,7 +128,7 @@ std::vector<te::Tensor> define_group(const Call& call) {
   shape[1] = groups;
   shape.insert(shape.begin() + 2, Expr(size));
   const te::Tensor grouped = te::compute("grouped", shape, [&](const std::vector<te::Var>& point) {
-    Indices at = indices_of(point);
+    At at = indices_of(point);
     at[1] = ir::is_const(size, 1) ? at[1] : at[1] * size + at[2];
     at.erase(at.begin() + 2);
     return as(acc, x.at(at));
@@ -136,9 +136,9 @@ std::vector<te::Tensor> define_group(const Call& call) {
   const auto [mean, variance] = statistics(grouped, range(2, grouped.rank()));
   const te::Tensor inverse = inverse_deviation(variance, attrs.epsilon);
   return {te::compute("group_norm", shape_of(x), [&](const std::vector<te::Var>& point) {
-    const Indices at = indices_of(point);
+    const At at = indices_of(point);
     const Expr group = ir::is_const(size, 1) ? at[1] : at[1] / size;
-    Indices of_group(static_cast<size_t>(mean.rank()), Expr(0));
+    At of_group(static_cast<size_t>(mean.rank()), Expr(0));
     of_group[0] = at[0];
     of_group[1] = group;
     const Expr parameter = attrs.per_group ? group : at[1];

@@ -5,9 +5,12 @@
 #include <span>
 
 #include "graph/op_def.h"
-#include "ops/window.h"
 
 namespace tilewright::ops {
+
+/// How windows of convolutions and pools are padded: by `pads`, or so that the result has the
+/// input's extent over the stride.
+enum class AutoPad : uint8_t { NotSet, SameUpper, SameLower, Valid };
 
 /// The operator of this name, which must be there: `op("add")`.
 const graph::OpDef& op(std::string_view name);
@@ -36,6 +39,7 @@ struct IsInfAttrs {
 std::span<const graph::OpDef> activation_ops();
 
 std::span<const graph::OpDef> binary_ops();  // add, sub, mul, … of two tensors, broadcast
+
 struct BatchNormAttrs {
   double epsilon = 1e-5, momentum = 0.9;
   bool per_element = false;  // parameters have the shape of the input without its first dimension
@@ -137,6 +141,23 @@ struct PadAttrs {
 std::span<const graph::OpDef> pad_ops();  // center_crop_pad, pad
 
 const graph::OpDef& pow_op();
+std::span<const graph::OpDef> non_max_suppression_ops();
+
+std::span<const graph::OpDef> nonzero_ops();
+
+const graph::OpDef& pow_op();
+
+struct PrefixAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
+};
+/// (x, n): the first n indices of the axis.
+const graph::OpDef& prefix_op();
+
+/// extent (x): of an axis, as i64[]; arrange (x): what was stacked, along another axis.
+std::span<const graph::OpDef> scan_ops();
+
+std::span<const graph::OpDef> scatter_ops();
 
 std::span<const graph::OpDef> range_ops();  // range, range_count
 
@@ -206,6 +227,8 @@ const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
 
+const graph::OpDef& pow_op();
+
 struct ReduceAttrs {
   std::vector<int64_t> axes = {};  // unless there is an input 1; none: all
   bool keepdims = true;
@@ -218,6 +241,20 @@ struct ReduceAttrs {
 std::span<const graph::OpDef> reduce_ops();
 /// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
 const graph::OpDef& reduce_op(std::string_view name);
+std::span<const graph::OpDef> non_max_suppression_ops();
+
+std::span<const graph::OpDef> nonzero_ops();
+
+struct PrefixAttrs {
+  int64_t axis = 0;
+  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
+};
+/// (x, n): the first n indices of the axis.
+const graph::OpDef& prefix_op();
+
+std::span<const graph::OpDef> scatter_ops();
+
+std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 
 struct EyeLikeAttrs {
   ir::Elem elem = ir::Elem::F32;
@@ -245,12 +282,6 @@ struct SoftmaxAttrs {
 std::span<const graph::OpDef> softmax_ops();
 const graph::OpDef& softmax_op();
 
-struct TopKAttrs {
-  int64_t axis = -1;
-  int64_t largest = 1;  // 0: the least ones
-  static constexpr auto fields = std::tuple{graph::field("axis", &TopKAttrs::axis),
-                                            graph::field("largest", &TopKAttrs::largest)};
-};
 const graph::OpDef& top_k_op();
 
 std::span<const graph::OpDef> unary_ops();  // exp, sqrt, relu, … of one tensor

@@ -7,6 +7,7 @@
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/ops.h"
+#include "ops/window.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -57,9 +58,9 @@ std::vector<te::Axis> kernel_axes(const std::vector<Window>& windows) {
 }
 
 /// Where tap `over` of the window of output `axes` lies in the padded input.
-Indices taps(const std::vector<Window>& windows, const std::vector<te::Var>& axes,
-             const std::vector<te::Axis>& over) {
-  Indices at = {axes[0], axes[1]};
+At taps(const std::vector<Window>& windows, const std::vector<te::Var>& axes,
+        const std::vector<te::Axis>& over) {
+  At at = {axes[0], axes[1]};
   for (size_t d = 0; d < windows.size(); ++d)
     at.push_back(axes[d + 2] * windows[d].stride + over[d] * windows[d].dilation);
   return at;
@@ -88,7 +89,7 @@ std::vector<te::Tensor> define_max_indices(const Call& call) {
   const bool column_major = call.attrs<PoolAttrs>().storage_order == 1;
   std::vector<te::Tensor> both =
       te::compute("max_pool", call.out_shape(), [&](const std::vector<te::Var>& axes) {
-        const Indices at = taps(ws, axes, over);
+        const At at = taps(ws, axes, over);
         te::Expr inside = true, place = 0;
         Dim size = Dim(1);
         for (size_t i = 0; i < ws.size(); ++i) {
@@ -183,7 +184,7 @@ void global(const OnnxNode& n, Builder& g, std::string_view reduction, double p 
   ReduceAttrs attrs{.p = p};
   for (int d = 2; d < rank; ++d) attrs.axes.push_back(d);
   attrs.noop = true;
-  g.output(n, g.call(reduce_op(reduction), attrs, {n.need(0)}));
+  g.output(n, g.call(op(reduction), attrs, {n.need(0)}));
 }
 
 void global_average_from_onnx(const OnnxNode& n, Builder& g) { global(n, g, "reduce_mean"); }

@@ -7,6 +7,7 @@
 #include "graph/onnx_node.h"
 #include "ops/checks.h"
 #include "ops/define.h"
+#include "ops/formula.h"
 #include "ops/ops.h"
 #include "support/str.h"
 
@@ -30,30 +31,24 @@ std::vector<ir::Expr> reduced_dims(const Call& call) {
   const int rank = call.rank(0);
   std::vector<Dim> axes;
   if (call.has(1))
-    axes = call.elements(1);
+    axes = axes_of(call, 1, rank);
   else
-    for (const int64_t axis : attrs.axes) axes.push_back(Dim(axis));
+    for (const int64_t axis : attrs.axes)
+      if (rank > 0) axes.push_back(Dim(normal_axis(call, axis, rank)));
   const bool all = axes.empty() && !attrs.noop;
-  std::vector<ir::Expr> out(static_cast<size_t>(rank), ir::bool_imm(all));
-  for (const Dim& axis : axes) {
-    if (const std::optional<int64_t> known = ir::const_int(axis)) {
-      if (rank > 0) out[static_cast<size_t>(normal_axis(call, *known, rank))] = ir::bool_imm(true);
-      continue;
+  std::vector<ir::Expr> out;
+  for (int d = 0; d < rank; ++d) {
+    ir::Expr flag = ir::bool_imm(all);
+    for (const Dim& axis : axes) {
+      const ir::Expr here = ir::eq(axis, Dim(d));
+      if (ir::is_true(here) || ir::is_false(flag))
+        flag = here;
+      else if (!ir::is_true(flag) && !ir::is_false(here))
+        flag = ir::logical_or(flag, here);
     }
-    call.check(ir::logical_and(Dim(-rank) <= axis, axis < Dim(rank)),
-               str("an axis is outside of -", rank, " … ", rank - 1));
-    for (int d = 0; d < rank; ++d) {
-      ir::Expr& flag = out[static_cast<size_t>(d)];
-      const ir::Expr is = ir::logical_or(ir::eq(axis, Dim(d)), ir::eq(axis, Dim(d - rank)));
-      if (!ir::is_true(flag)) flag = ir::is_false(flag) ? is : ir::logical_or(flag, is);
-    }
+    out.push_back(flag);
   }
   return out;
-}
-
-/// `flag` as a choice that folds when it is known.
-Dim pick(const ir::Expr& flag, const Dim& yes, const Dim& no) {
-  return ir::is_true(flag) ? yes : ir::is_false(flag) ? no : ir::select(flag, yes, no);
 }
 
 Plan plan(const Call& call) {
@@ -61,13 +56,13 @@ Plan plan(const Call& call) {
   const Shape& shape = call.shape(0);
   if (call.attrs<ReduceAttrs>().keepdims) {
     for (size_t d = 0; d < shape.size(); ++d)
-      out.out.push_back(call.extent(pick(out.reduced[d], Dim(1), shape[d])));
+      out.out.push_back(call.extent(choose(out.reduced[d], Dim(1), shape[d])));
     return out;
   }
   Dim kept = Dim(0);
   for (const ir::Expr& flag : out.reduced) {
     out.position.push_back(simplified(kept));
-    kept = kept + pick(flag, Dim(0), Dim(1));
+    kept = kept + choose(flag, Dim(0), Dim(1));
   }
   int64_t axes = std::count_if(out.reduced.begin(), out.reduced.end(), ir::is_true);
   const bool known = std::all_of(out.reduced.begin(), out.reduced.end(),
@@ -77,7 +72,7 @@ Plan plan(const Call& call) {
     Dim extent = Dim(0);
     for (size_t d = 0; d < shape.size(); ++d) {
       const ir::Expr here = ir::eq(out.position[d], Dim(q));
-      extent = extent + pick(out.reduced[d], Dim(0), pick(here, shape[d], Dim(0)));
+      extent = extent + choose(out.reduced[d], Dim(0), choose(here, shape[d], Dim(0)));
     }
     out.out.push_back(call.extent(extent));
   }
@@ -85,9 +80,9 @@ Plan plan(const Call& call) {
 }
 
 /// Where a point of the result lies when the reduced dimensions are kept with extent 1.
-Indices kept_at(const Call& call, const Plan& p, const std::vector<te::Var>& point) {
+At kept_at(const Call& call, const Plan& p, const std::vector<te::Var>& point) {
   if (call.attrs<ReduceAttrs>().keepdims) return indices_of(point);
-  Indices at;
+  At at;
   for (size_t d = 0; d < p.reduced.size(); ++d) {
     Expr i = 0;
     if (const std::optional<int64_t> q = ir::const_int(p.position[d])) {
@@ -108,11 +103,11 @@ struct Axes {
   explicit Axes(const Call& call, const std::vector<ir::Expr>& reduced) {
     for (size_t d = 0; d < reduced.size(); ++d) {
       if (ir::is_false(reduced[d])) continue;
-      axes.push_back(te::reduce_axis(pick(reduced[d], call.shape(0)[d], Dim(1)), str("k", d)));
+      axes.push_back(te::reduce_axis(choose(reduced[d], call.shape(0)[d], Dim(1)), str("k", d)));
       dims.push_back(d);
     }
   }
-  Indices add_to(Indices kept) const {
+  At add_to(At kept) const {
     for (size_t k = 0; k < dims.size(); ++k) kept[dims[k]] = kept[dims[k]] + axes[k];
     return kept;
   }
@@ -154,7 +149,7 @@ std::vector<te::Tensor> define_mean(const Call& call) {
   const std::vector<ir::Expr> reduced = reduced_dims(call);
   Dim count = Dim(1);
   for (size_t d = 0; d < reduced.size(); ++d)
-    count = count * pick(reduced[d], call.shape(0)[d], Dim(1));
+    count = count * choose(reduced[d], call.shape(0)[d], Dim(1));
   const ir::Elem acc = wide(call.elem(0));
   return sum_of(call, acc, same_value, [&](const Expr& s) {
     if (ir::is_float(acc)) return s / te::cast(acc, Expr(count));
@@ -204,18 +199,18 @@ std::vector<te::Tensor> define_log_sum_exp(const Call& call) {
   const Axes axes(call, p.reduced);
   te::Shape kept;
   for (size_t d = 0; d < p.reduced.size(); ++d)
-    kept.push_back(pick(p.reduced[d], Dim(1), call.shape(0)[d]));
+    kept.push_back(choose(p.reduced[d], Dim(1), call.shape(0)[d]));
   const te::Tensor most = te::compute("most", kept, [&](const std::vector<te::Var>& point) {
     return axes.reduce(te::max_over, as(acc, x.at(axes.add_to(indices_of(point)))));
   });
   const te::Tensor shift = te::map(
       most, [](const Expr& m) { return te::select(te::isinf(m), te::cast(m.elem(), 0), m); });
   const te::Tensor sum = te::compute("sum", kept, [&](const std::vector<te::Var>& point) {
-    const Indices at = indices_of(point);
+    const At at = indices_of(point);
     return axes.reduce(te::sum, te::exp(as(acc, x.at(axes.add_to(at))) - shift.at(at)));
   });
   return {te::compute("reduce", te_shape(p.out), [&](const std::vector<te::Var>& point) {
-    const Indices at = kept_at(call, p, point);
+    const At at = kept_at(call, p, point);
     return as(elem, te::log(sum.at(at)) + shift.at(at));
   })};
 }
@@ -265,7 +260,7 @@ ReduceAttrs attrs_of(const OnnxNode& n) {
 void from_onnx(const OnnxNode& n, Builder& g) {
   for (const Row& row : kRows)
     if (row.onnx == n.op) {
-      g.output(n, g.call(reduce_op(row.name), attrs_of(n), {n.need(0), n.in(1)}));
+      g.output(n, g.call(op(row.name), attrs_of(n), {n.need(0), n.in(1)}));
       return;
     }
 }
@@ -288,14 +283,6 @@ std::vector<OpDef> make_ops() {
 std::span<const OpDef> reduce_ops() {
   static const std::vector<OpDef> ops = make_ops();
   return ops;
-}
-
-const OpDef& reduce_op(std::string_view name) {
-  const std::span<const OpDef> ops = reduce_ops();
-  const auto found =
-      std::find_if(ops.begin(), ops.end(), [&](const OpDef& op) { return op.name == name; });
-  require(found != ops.end(), "no reduction of this name");
-  return *found;
 }
 
 }  // namespace tilewright::ops

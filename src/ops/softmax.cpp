@@ -50,7 +50,7 @@ std::vector<te::Tensor> log_softmax(const Call& call) {
 std::vector<te::Tensor> hardmax(const Call& call) {
   const te::Tensor& x = call.in(0);
   const std::vector<int> axes = axes_of(call);
-  const auto place = [&](const Indices& at) {  // among the axes
+  const auto place = [&](const At& at) {  // among the axes
     Expr i = 0;
     for (const int d : axes) i = i * x.shape()[static_cast<size_t>(d)] + at[static_cast<size_t>(d)];
     return i;
@@ -62,12 +62,12 @@ std::vector<te::Tensor> hardmax(const Call& call) {
     kept[static_cast<size_t>(d)] = 1;
   }
   const te::Tensor best = te::compute("best", kept, [&](const std::vector<te::Var>& point) {
-    Indices at = indices_of(point);
+    At at = indices_of(point);
     for (size_t k = 0; k < axes.size(); ++k) at[static_cast<size_t>(axes[k])] = over[k];
     return te::reduce(te::argmax_reducer(x.elem()), {place(at), x.at(at)}, te::Axes(over));
   })[0];
   return {te::compute("hardmax", shape_of(x), [&](const std::vector<te::Var>& point) {
-    Indices at = indices_of(point);
+    At at = indices_of(point);
     const Expr here = place(at);
     for (const int d : axes) at[static_cast<size_t>(d)] = 0;
     return te::cast(x.elem(), best.at(at) == here);

@@ -11,6 +11,13 @@ using ir::Buffer;
 using ir::Expr;
 using ir::Stmt;
 
+struct TopKAttrs {
+  int64_t axis = -1;
+  bool largest = true;  // else the least ones
+  static constexpr auto fields =
+      std::tuple{field("axis", &TopKAttrs::axis), field("largest", &TopKAttrs::largest)};
+};
+
 // Inputs: x, and k as an integer tensor of one element. Results: values, indices (i64).
 std::vector<Type> infer(const Call& call) {
   const TensorType& x = call.tensor(0);
@@ -28,7 +35,7 @@ std::vector<Type> infer(const Call& call) {
 /// The k best of a row in a heap whose root is the worst of them, in place in the results.
 class Heap {
  public:
-  Heap(Buffer values, Buffer indices, Indices row, int axis, bool largest)
+  Heap(Buffer values, Buffer indices, Coords row, int axis, bool largest)
       : values_(std::move(values)),
         indices_(std::move(indices)),
         row_(std::move(row)),
@@ -76,10 +83,10 @@ class Heap {
   }
 
  private:
-  Indices place(const Expr& i) const { return inserted(row_, axis_, i); }
+  Coords place(const Expr& i) const { return inserted(row_, axis_, i); }
 
   Buffer values_, indices_;
-  Indices row_;
+  Coords row_;
   int axis_;
   bool largest_;
 };
@@ -92,8 +99,8 @@ ir::LoopFunc loops(const Call& call) {
   const Expr k = call.out(0).shape[static_cast<size_t>(axis)];
   const Scalar held("held", ir::Elem::I64), at("at", ir::Elem::I64), child("child", ir::Elem::I64);
 
-  const auto row = [&](const Indices& v) {
-    const Heap heap(f.out(0), f.out(1), v, axis, attrs.largest != 0);
+  const auto row = [&](const Coords& v) {
+    const Heap heap(f.out(0), f.out(1), v, axis, attrs.largest);
     const auto take = [&](const Expr& c) {
       return let("x", ir::load(f.in(0), inserted(v, axis, c)), [&](const Expr& x) {
         const Expr beats_root =
@@ -116,13 +123,13 @@ ir::LoopFunc loops(const Call& call) {
     return with({held, at, child},
                 steps({held.set(0), each("c", n, take), each("t", k - 1, settle)}));
   };
-  const auto results = [&](const Indices& v) {
-    const Indices all = inserted(v, axis, Expr());
+  const auto results = [&](const Coords& v) {
+    const Coords all = inserted(v, axis, Expr());
     return std::vector{part(f.out(0), all), part(f.out(1), all)};
   };
   return f.func(independent(
       "top_k", without(call.shape(0), axis),
-      [&](const Indices& v) {
+      [&](const Coords& v) {
         std::vector<ir::Region> reads = results(v);
         reads.push_back(part(f.in(0), inserted(v, axis, Expr())));
         return reads;
@@ -131,13 +138,13 @@ ir::LoopFunc loops(const Call& call) {
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {
-  const TopKAttrs attrs{.axis = n.attr_int("axis", -1), .largest = n.attr_int("largest", 1)};
+  const TopKAttrs attrs{.axis = n.attr_int("axis", -1), .largest = n.attr_int("largest", 1) != 0};
   g.outputs(n, g.calls(top_k_op(), attrs, {n.need(0), n.need(1)}, 2));
 }
 
 void from_onnx_1(const OnnxNode& n, Builder& g) {
   const ValueId k = g.ints({n.attr_int("k")});
-  g.outputs(n, g.calls(top_k_op(), TopKAttrs{.axis = n.attr_int("axis", -1), .largest = 1},
+  g.outputs(n, g.calls(top_k_op(), TopKAttrs{.axis = n.attr_int("axis", -1), .largest = true},
                        {n.need(0), k}, 2));
 }
 

@@ -102,7 +102,7 @@ te::Tensor padded(const te::Tensor& x, size_t first, const std::vector<Window>& 
   }
   if (!needed) return x;
   return te::compute(str(x.name(), "_padded"), shape, [&](const std::vector<te::Var>& axes) {
-    Indices at = indices_of(axes);
+    At at = indices_of(axes);
     te::Expr inside = true;
     for (size_t d = 0; d < windows.size(); ++d) {
       const Window& w = windows[d];

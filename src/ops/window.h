@@ -7,10 +7,9 @@
 
 #include "graph/onnx_node.h"
 #include "ops/define.h"
+#include "ops/ops.h"
 
 namespace tilewright::ops {
-
-enum class AutoPad : uint8_t { NotSet, SameUpper, SameLower, Valid };
 
 /// Empty lists stand for their defaults: strides and dilations 1, pads 0. `kernel` may be empty
 /// where the weights tell it.

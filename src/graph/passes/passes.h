@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes; each is explained in its file.
+#pragma once
+
+#include "graph/pipeline.h"
+
+namespace tilewright::graph {
+
+Graph fuse(Graph graph, PassContext& context);
+Graph remove_dead(Graph graph, PassContext& context);
+
+}  // namespace tilewright::graph
