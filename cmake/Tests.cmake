@@ -11,12 +11,12 @@ set(TW_TESTS_USE_schedule te lower runtime)
 set(TW_TESTS_USE_lower schedule runtime)
 set(TW_TESTS_USE_ops driver)
 set(TW_TESTS_USE_target te schedule lower runtime)
-set(TW_TESTS_USE_runtime support)
+set(TW_TESTS_USE_runtime module support)
 set(TW_TESTS_USE_module support)
 set(TW_TESTS_USE_vdla support)
 
 # Layers whose tests feed hostile bytes to a reader: `make test` runs them under sanitizers too.
-set(TW_UNTRUSTED support ir module frontend)
+set(TW_UNTRUSTED support ir module runtime frontend)
 
 function(tw_test_program name folder)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})

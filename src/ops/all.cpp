@@ -57,8 +57,12 @@ std::vector<const OpDef*> collect() {
   one(quantize_op());
   family(range_ops());
   family(rearrange_ops());
+  family(recurrent_ops());
   family(reduce_ops());
   one(requantize_op());
+  one(resize_interpolated_op());
+  one(resize_nearest_op());
+  one(resize_sizes_op());
   one(rms_norm_op());
   family(scan_ops());
   family(scatter_ops());

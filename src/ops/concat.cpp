@@ -56,7 +56,7 @@ std::vector<Elements> elements_concat(const Call& call) {
 Expr read_one_of(const Call& call, const std::vector<Dim>& offsets, size_t first, size_t last,
                  size_t axis, const Point& at) {
   if (last - first == 1) {
-    Indices indices = indices_of(at);
+    At indices = indices_of(at);
     indices[axis] = at[axis] - Expr(offsets[first]);
     return call.in(first).at(indices);
   }
@@ -146,7 +146,7 @@ std::vector<te::Tensor> define_split(const Call& call) {
     Shape shape = call.shape(0);
     shape[axis] = extents[i];
     out.push_back(te::compute(te_shape(shape), [&](const Point& at) {
-      Indices indices = indices_of(at);
+      At indices = indices_of(at);
       indices[axis] = at[axis] + Expr(offsets[i]);
       return call.in(0).at(indices);
     }));

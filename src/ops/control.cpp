@@ -138,7 +138,7 @@ std::vector<te::Tensor> pick(const Call& call) {
   const int axis = normal_axis(call, attrs.axis, call.rank(0));
   const te::Expr last = te::Expr(call.shape(0)[static_cast<size_t>(axis)]) - 1;
   return {te::compute("picked", call.out_shape(), [&](const std::vector<te::Var>& v) {
-    Indices at = indices_of(v);
+    At at = indices_of(v);
     const te::Expr i = call.in(1)();
     at.insert(at.begin() + axis, attrs.reverse ? last - i : i);
     return call.in(0).at(at);

@@ -33,7 +33,7 @@ Expr random(const Expr& number, int64_t seed) {
 }
 
 std::vector<te::Tensor> define(const Call& call) {
-  const auto only = [&](size_t i) { return call.in(i).at(Indices(call.shape(i).size(), 0)); };
+  const auto only = [&](size_t i) { return call.in(i).at(At(call.shape(i).size(), 0)); };
   const Expr ratio = as(ir::Elem::F32, only(1)), training = only(2);
   const te::Tensor mask =
       te::compute("mask", call.out_shape(), [&](const std::vector<te::Var>& at) {

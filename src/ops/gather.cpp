@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading elements at indices that another tensor holds. Indices count from the end when negative;
+// Reading elements at indices that another tensor holds. At count from the end when negative;
 // one out of range has no meaning in ONNX, and reads the nearest element here.
 #include "graph/onnx_node.h"
 #include "ops/checks.h"
@@ -68,7 +68,7 @@ std::vector<te::Tensor> define_gather(const Call& call) {
   const auto width = static_cast<int64_t>(call.shape(1).size());
   return {te::compute(call.out_shape(), [&](const Point& at) {
     const auto split = at.begin() + static_cast<int64_t>(axis);
-    Indices indices(at.begin(), split);
+    At indices(at.begin(), split);
     indices.push_back(place(call.in(1).at({split, split + width}), call.shape(0)[axis]));
     indices.insert(indices.end(), split + width, at.end());
     return call.in(0).at(indices);
@@ -100,7 +100,7 @@ std::vector<te::Tensor> define_gather_elements(const Call& call) {
   const auto axis =
       static_cast<size_t>(normal_axis(call, call.attrs<AxisAttrs>().axis, call.rank(0)));
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    Indices indices = indices_of(at);
+    At indices = indices_of(at);
     indices[axis] = place(call.in(1).at(indices), call.shape(0)[axis]);
     return call.in(0).at(indices);
   })};
@@ -146,9 +146,9 @@ std::vector<te::Tensor> define_gather_nd(const Call& call) {
   const int64_t length = place_length(call), batch = call.attrs<GatherNdAttrs>().batch_dims;
   const auto width = static_cast<int64_t>(call.shape(1).size()) - 1;
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    Indices indices(at.begin(), at.begin() + batch);
+    At indices(at.begin(), at.begin() + batch);
     for (int64_t k = 0; k < length; ++k) {
-      Indices from(at.begin(), at.begin() + width);
+      At from(at.begin(), at.begin() + width);
       from.push_back(k);
       indices.push_back(place(call.in(1).at(from), call.shape(0)[static_cast<size_t>(batch + k)]));
     }

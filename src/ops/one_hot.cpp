@@ -31,7 +31,7 @@ std::vector<te::Tensor> define(const Call& call) {
   const size_t axis = axis_of(call);
   const Expr depth = Expr(call.out(0).shape[axis]);
   return {te::compute(call.out_shape(), [&](const std::vector<te::Var>& at) {
-    Indices indices = indices_of(at);
+    At indices = indices_of(at);
     indices.erase(indices.begin() + static_cast<int64_t>(axis));
     const Expr index = as(ir::Elem::I64, call.in(0).at(indices));
     return te::select(at[axis] == te::select(index < 0, index + depth, index), call.in(2)(1),

@@ -145,8 +145,6 @@ std::span<const graph::OpDef> non_max_suppression_ops();
 
 std::span<const graph::OpDef> nonzero_ops();
 
-const graph::OpDef& pow_op();
-
 struct PrefixAttrs {
   int64_t axis = 0;
   static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
@@ -227,7 +225,29 @@ const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
 
-const graph::OpDef& pow_op();
+
+enum class Direction : uint8_t { Forward, Reverse, Both };
+struct RecurrentAttrs {
+  Direction direction = Direction::Forward;
+  std::vector<std::string> activations = {};  // of each direction, in lower case
+  std::vector<double> alpha = {}, beta = {};  // one each for every activation
+  double clip = 0;                            // of what activations are given; 0: none
+  int64_t layout = 0;                         // 1: the batch comes first
+  bool linear_before_reset = false;           // gru
+  bool input_forget = false;                  // lstm
+  static constexpr auto fields =
+      std::tuple{graph::field("direction", &RecurrentAttrs::direction),
+                 graph::field("activations", &RecurrentAttrs::activations),
+                 graph::field("alpha", &RecurrentAttrs::alpha),
+                 graph::field("beta", &RecurrentAttrs::beta),
+                 graph::field("clip", &RecurrentAttrs::clip),
+                 graph::field("layout", &RecurrentAttrs::layout),
+                 graph::field("linear_before_reset", &RecurrentAttrs::linear_before_reset),
+                 graph::field("input_forget", &RecurrentAttrs::input_forget)};
+};
+/// rnn, gru, lstm of (X, W, R[, biases, lengths, initial h, initial c, peepholes]); results: all
+/// states, the last ones
+std::span<const graph::OpDef> recurrent_ops();
 
 struct ReduceAttrs {
   std::vector<int64_t> axes = {};  // unless there is an input 1; none: all
@@ -241,21 +261,8 @@ struct ReduceAttrs {
 std::span<const graph::OpDef> reduce_ops();
 /// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
 const graph::OpDef& reduce_op(std::string_view name);
-std::span<const graph::OpDef> non_max_suppression_ops();
 
-std::span<const graph::OpDef> nonzero_ops();
-
-struct PrefixAttrs {
-  int64_t axis = 0;
-  static constexpr auto fields = std::tuple{graph::field("axis", &PrefixAttrs::axis)};
-};
 /// (x, n): the first n indices of the axis.
-const graph::OpDef& prefix_op();
-
-std::span<const graph::OpDef> scatter_ops();
-
-std::span<const graph::OpDef> select_ops();  // clip, prelu, where
-
 struct EyeLikeAttrs {
   ir::Elem elem = ir::Elem::F32;
   int64_t k = 0;
@@ -271,6 +278,51 @@ struct ShapeAttrs {
 std::span<const graph::OpDef> shape_ops();  // eye_like, full, shape, size
 
 const graph::OpDef& slice_op();
+
+enum class ResizeMode : uint8_t { Nearest, Linear, Cubic };
+enum class NearestMode : uint8_t { RoundPreferFloor, RoundPreferCeil, Floor, Ceil };
+enum class Coordinates : uint8_t {
+  HalfPixel,
+  HalfPixelSymmetric,
+  PytorchHalfPixel,
+  HalfPixelForNearest,
+  AlignCorners,
+  Asymmetric,
+  CropAndResize,
+};
+struct ResizeAttrs {
+  ResizeMode mode = ResizeMode::Nearest;
+  NearestMode nearest = NearestMode::RoundPreferFloor;
+  Coordinates coordinates = Coordinates::HalfPixel;
+  bool antialias = false, exclude_outside = false;
+  double cubic_a = -0.75, extrapolation = 0;
+  std::vector<int64_t> axes = {};   // the only ones that change; empty: all may
+  std::vector<double> scales = {};  // one per dimension, where they are known
+  static constexpr auto fields =
+      std::tuple{graph::field("mode", &ResizeAttrs::mode),
+                 graph::field("nearest", &ResizeAttrs::nearest),
+                 graph::field("coordinates", &ResizeAttrs::coordinates),
+                 graph::field("antialias", &ResizeAttrs::antialias),
+                 graph::field("exclude_outside", &ResizeAttrs::exclude_outside),
+                 graph::field("cubic_a", &ResizeAttrs::cubic_a),
+                 graph::field("extrapolation", &ResizeAttrs::extrapolation),
+                 graph::field("axes", &ResizeAttrs::axes),
+                 graph::field("scales", &ResizeAttrs::scales)};
+};
+/// (X, sizes[, scales, region of interest]); without scales, they are the quotients of the sizes.
+const graph::OpDef& resize_nearest_op();
+const graph::OpDef& resize_interpolated_op();
+
+enum class AspectPolicy : uint8_t { Stretch, NotLarger, NotSmaller };
+struct ResizeSizesAttrs {
+  std::vector<int64_t> axes = {};  // what input 1 is about; empty: all
+  AspectPolicy policy = AspectPolicy::Stretch;
+  static constexpr auto fields = std::tuple{graph::field("axes", &ResizeSizesAttrs::axes),
+                                            graph::field("policy", &ResizeSizesAttrs::policy)};
+};
+/// (X, scales or sizes); results: the size of every dimension, and its scale (f64).
+const graph::OpDef& resize_sizes_op();
+
 
 struct SoftmaxAttrs {
   int64_t axis = -1;

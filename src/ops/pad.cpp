@@ -76,7 +76,7 @@ std::vector<te::Tensor> define_pad(const Call& call) {
   const Padding pads = padding_of(call);
   const Shape& shape = call.shape(0);
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    Indices indices;
+    At indices;
     std::optional<Expr> inside;
     for (size_t d = 0; d < shape.size(); ++d) {
       const Expr i = at[d] - Expr(pads.before[d]), n = Expr(shape[d]);
@@ -89,7 +89,7 @@ std::vector<te::Tensor> define_pad(const Call& call) {
     }
     const Expr value = call.in(0).at(indices);
     if (!inside) return value;
-    const Expr fill = call.has(2) ? call.in(2).at(Indices(call.shape(2).size(), 0))
+    const Expr fill = call.has(2) ? call.in(2).at(At(call.shape(2).size(), 0))
                       : call.elem(0) == ir::Elem::Bool ? Expr(false)
                                                        : te::cast(call.elem(0), 0);
     return te::guard(*inside, value, fill);
@@ -139,7 +139,7 @@ std::vector<Type> infer_center(const Call& call) {
 std::vector<te::Tensor> define_center(const Call& call) {
   const Shape &from = call.shape(0), to = target_of(call);
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    Indices indices;
+    At indices;
     Expr inside = true;
     for (size_t d = 0; d < from.size(); ++d) {
       const Dim shift =

@@ -23,12 +23,13 @@ bool per_tensor(const Shape& scale) {
 }
 
 /// Which element of a scale or zero point belongs to an element of x.
-Indices scale_at(const Call& call, size_t i, const QuantizeAttrs& attrs, const Indices& at) {
+std::vector<te::Expr> scale_at(const Call& call, size_t i, const QuantizeAttrs& attrs,
+                               const std::vector<te::Expr>& at) {
   const Shape& shape = call.shape(i);
-  if (per_tensor(shape)) return Indices(shape.size(), te::Expr(0));
+  if (per_tensor(shape)) return std::vector<te::Expr>(shape.size(), te::Expr(0));
   const auto axis = static_cast<size_t>(normal_axis(call, attrs.axis, call.rank(0)));
   if (attrs.block == 0) return {at[axis]};
-  Indices out = at;
+  std::vector<te::Expr> out = at;
   out[axis] = at[axis] / attrs.block;
   return out;
 }
@@ -77,7 +78,7 @@ std::vector<Type> infer_quantize(const Call& call) {
 std::vector<te::Tensor> quantize(const Call& call) {
   const QuantizeAttrs& attrs = call.attrs<QuantizeAttrs>();
   return {te::compute("q", call.out_shape(), [&](const std::vector<te::Var>& v) {
-    const Indices at = indices_of(v);
+    const At at = indices_of(v);
     const te::Expr scale = call.in(1).at(scale_at(call, 1, attrs, at));
     const te::Expr ratio = as(attrs.precision, call.in(0).at(at)) / as(attrs.precision, scale);
     if (ir::is_float(attrs.to)) return to_small_float(attrs.to, ratio, attrs.saturate);
@@ -98,7 +99,7 @@ std::vector<Type> infer_dequantize(const Call& call) {
 std::vector<te::Tensor> dequantize(const Call& call) {
   const QuantizeAttrs& attrs = call.attrs<QuantizeAttrs>();
   return {te::compute("dq", call.out_shape(), [&](const std::vector<te::Var>& v) {
-    const Indices at = indices_of(v);
+    const At at = indices_of(v);
     te::Expr x = call.in(0).at(at);
     // The zero point of small floats is 0.
     if (call.has(2) && !ir::is_float(x.elem()))
@@ -118,11 +119,12 @@ std::vector<te::Tensor> requantize(const Call& call) {
   const RequantizeAttrs& attrs = call.attrs<RequantizeAttrs>();
   const int rank = call.rank(0);
   return {te::compute("requantized", call.out_shape(), [&](const std::vector<te::Var>& v) {
-    const Indices at = indices_of(v);
+    const At at = indices_of(v);
     // A list of scales belongs to an axis; others broadcast.
     const auto read = [&](size_t i, int64_t axis) {
       const te::Tensor& t = call.in(i);
-      if (per_tensor(t.shape())) return t.at(Indices(static_cast<size_t>(t.rank()), te::Expr(0)));
+      if (per_tensor(t.shape()))
+        return t.at(std::vector<te::Expr>(static_cast<size_t>(t.rank()), te::Expr(0)));
       if (t.rank() == 1) return t(at[static_cast<size_t>(normal_axis(call, axis, rank))]);
       return broadcast_read(t, at);
     };

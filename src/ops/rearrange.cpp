@@ -48,7 +48,7 @@ std::vector<Elements> elements_same(const Call& call) { return {list_of(call, 0)
 std::vector<te::Tensor> define_transpose(const Call& call) {
   const std::vector<size_t> order = order_of(call);
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    Indices indices(order.size(), 0);
+    At indices(order.size(), 0);
     for (size_t d = 0; d < order.size(); ++d) indices[order[d]] = at[d];
     return call.in(0).at(indices);
   })};
@@ -99,7 +99,7 @@ std::vector<Elements> elements_expand(const Call& call) {
 std::vector<te::Tensor> define_expand(const Call& call) {
   const Shape &in = call.shape(0), &out = call.out(0).shape;
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    Indices indices;
+    At indices;
     const size_t missing = out.size() - in.size();
     for (size_t d = 0; d < in.size(); ++d) {
       const Var& i = at[missing + d];
@@ -145,7 +145,7 @@ std::vector<Elements> elements_tile(const Call& call) {
 std::vector<te::Tensor> define_tile(const Call& call) {
   const Shape &in = call.shape(0), &out = call.out(0).shape;
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    Indices indices;
+    At indices;
     for (size_t d = 0; d < in.size(); ++d)
       indices.push_back(ir::is_const(in[d], 1) ? Expr(0)
                         : same(in[d], out[d])  ? Expr(at[d])
@@ -242,7 +242,7 @@ std::vector<te::Tensor> define_reverse(const Call& call) {
   return {te::compute(call.out_shape(), [&](const Point& at) {
     const Expr longest = Expr(call.shape(0)[t]);
     const Expr length = te::min(as(ir::Elem::I64, call.in(1)(at[b])), longest);
-    Indices indices = indices_of(at);
+    At indices = indices_of(at);
     indices[t] = te::select(at[t] < length, length - 1 - at[t], at[t]);
     return call.in(0).at(indices);
   })};

@@ -50,7 +50,7 @@ std::vector<te::Tensor> arrange(const Call& call) {
   const int axis = normal_axis(call, attrs.axis, call.rank(0));
   const te::Expr last = te::Expr(call.shape(0)[0]) - 1;
   return {te::compute("arranged", call.out_shape(), [&](const std::vector<te::Var>& v) {
-    Indices at = indices_of(v);
+    At at = indices_of(v);
     const te::Expr step = at[static_cast<size_t>(axis)];
     at.erase(at.begin() + axis);
     at.insert(at.begin(), attrs.reverse ? last - step : step);

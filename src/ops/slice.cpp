@@ -78,7 +78,7 @@ std::vector<Elements> elements(const Call& call) {
 std::vector<te::Tensor> define(const Call& call) {
   const std::vector<Part> parts = parts_of(call);
   return {te::compute(call.out_shape(), [&](const std::vector<te::Var>& at) {
-    Indices indices;
+    At indices;
     for (size_t d = 0; d < parts.size(); ++d)
       indices.push_back(Expr(parts[d].start) + at[d] * Expr(parts[d].step));
     return call.in(0).at(indices);

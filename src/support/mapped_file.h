@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <span>
+
+#include "support/bytes.h"
 
 namespace tilewright {
 
@@ -21,12 +21,12 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  std::span<const std::byte> bytes() const { return bytes_; }
+  Bytes bytes() const { return bytes_; }
 
  private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit MappedFile(Bytes bytes) : bytes_(bytes) {}
 
-  std::span<const std::byte> bytes_;
+  Bytes bytes_;
 };
 
 }  // namespace tilewright

@@ -23,8 +23,6 @@ using ir::Elem;
                .help = std::move(help)});
 }
 
-size_t natural_alignment(Elem elem) { return static_cast<size_t>(std::max(1, ir::bits(elem) / 8)); }
-
 std::vector<std::byte> joined(const std::vector<Bytes>& pieces) {
   std::vector<std::byte> out;
   for (const Bytes& piece : pieces) out.insert(out.end(), piece.begin(), piece.end());
@@ -37,7 +35,7 @@ std::vector<std::byte> joined(const std::vector<Bytes>& pieces) {
 std::vector<std::byte> from_varints(const std::string& what, const std::vector<Bytes>& pieces,
                                     Elem elem) {
   const bool is_bits = ir::is_float(elem) || ir::bits(elem) < 8;
-  const size_t width = natural_alignment(elem);
+  const size_t width = width_of(elem);
   int64_t least = 0, greatest = (int64_t{1} << (8 * std::min<size_t>(width, 7))) - 1;
   if (ir::bits(elem) == 64) {
     least = INT64_MIN, greatest = INT64_MAX;  // u64 by its bits
@@ -63,38 +61,7 @@ std::vector<std::byte> from_varints(const std::string& what, const std::vector<B
   return out;
 }
 
-/// Bytes as the IR has them: a view where an element can be read in place.
-Constant from_raw(const TensorProto& tensor, const std::string& what, Elem elem, Bytes bytes,
-                  std::shared_ptr<const void> owner) {
-  if (elem == Elem::Bool &&
-      std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
-    refuse("frontend.onnx.tensor_data", what, "a bool is neither 0 nor 1",
-           "the file may be damaged: export or download the model again");
-  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
-  if (address % natural_alignment(elem) == 0)
-    return graph::view_constant(elem, tensor.dims, bytes, std::move(owner));
-  return graph::make_constant(elem, tensor.dims, {bytes.begin(), bytes.end()});
-}
-
 }  // namespace
-
-int64_t checked_count(const std::vector<int64_t>& dims, const std::string& what) {
-  if (dims.size() > kMaxRank)
-    refuse("frontend.onnx.tensor_rank", what,
-           str("it has ", dims.size(), " dimensions, the limit is ", kMaxRank), "merge dimensions");
-  int64_t product = 1;
-  bool empty = false;
-  for (const int64_t d : dims) {
-    if (d < 0)
-      refuse("frontend.onnx.tensor_dim", what, str("a dimension is ", d),
-             "its sizes are 0 and more");
-    empty = empty || d == 0;
-    if (d != 0 && (__builtin_mul_overflow(product, d, &product) || product > kMaxElements))
-      refuse("frontend.onnx.tensor_size", what, "it has more than 2^40 elements",
-             "the file may be damaged: export or download the model again");
-  }
-  return empty ? 0 : product;
-}
 
 Elem element_type(int64_t data_type, const std::string& what) {
   const std::optional<Elem> elem = graph::elem_from_onnx(data_type);
@@ -150,17 +117,17 @@ Constant Tensors::decode(const TensorProto& tensor, const std::string& what) {
   const int64_t size = graph::byte_size(elem, count);
   if (tensor.external) {
     const ExternalFiles::Data data = external_.read(tensor, what, size);
-    return from_raw(tensor, what, elem, data.bytes, data.file);
+    return raw_tensor(elem, tensor.dims, data.bytes, data.file, what);
   }
   if (tensor.raw_data && (!tensor.raw_data->empty() || count == 0)) {
     expect(static_cast<int64_t>(tensor.raw_data->size()), size, "bytes");
-    return from_raw(tensor, what, elem, *tensor.raw_data, owner_);
+    return raw_tensor(elem, tensor.dims, *tensor.raw_data, owner_, what);
   }
   const bool fixed = elem == Elem::F32 || elem == Elem::F64;
   if (fixed) {
     const std::vector<Bytes>& pieces = elem == Elem::F32 ? tensor.float_data : tensor.double_data;
     if (pieces.size() == 1 && static_cast<int64_t>(pieces[0].size()) == size)
-      return from_raw(tensor, what, elem, pieces[0], owner_);
+      return raw_tensor(elem, tensor.dims, pieces[0], owner_, what);
     std::vector<std::byte> bytes = joined(pieces);
     expect(static_cast<int64_t>(bytes.size()), size, "bytes");
     return graph::make_constant(elem, tensor.dims, std::move(bytes));
@@ -194,7 +161,7 @@ Constant Tensors::densify(const SparseTensorProto& sparse, const std::string& wh
            str("dense it takes ", size, " bytes, far more than the file"),
            "store it as a dense tensor");
   dense_left_ -= size;
-  const size_t width = natural_alignment(values->elem);
+  const size_t width = width_of(values->elem);
   std::vector<std::byte> dense(static_cast<size_t>(size));
   for (int64_t i = 0; i < given; ++i) {
     int64_t place = 0;

@@ -7,18 +7,13 @@
 
 #include "frontend/onnx/external.h"
 #include "frontend/onnx/proto.h"
-#include "graph/constant.h"
+#include "frontend/raw_tensor.h"
 
 namespace tilewright::frontend::onnx {
 
-constexpr size_t kMaxRank = 16;
-constexpr int64_t kMaxElements = int64_t{1} << 40;
-
 constexpr int64_t kStringType = 8;  // of TensorProto.DataType
 
-/// The number of elements of a shape. Extents beside a 0 count as well against the limit, so that
-/// no product of them overflows. Both refuse what is out of bounds; `what` names the user's object.
-int64_t checked_count(const std::vector<int64_t>& dims, const std::string& what);
+/// Refuses types that are not there; `what` names the user's object.
 ir::Elem element_type(int64_t data_type, const std::string& what);
 
 /// Tensors of a model as constants. Data that lies in a file as the IR wants it is viewed there;

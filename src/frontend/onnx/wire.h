@@ -10,13 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
-namespace tilewright::frontend::onnx {
+#include "support/bytes.h"
 
-using Bytes = std::span<const std::byte>;
+namespace tilewright::frontend::onnx {
 
 /// Messages nest at most this deep: the limit of protobuf's own readers.
 constexpr int kMaxDepth = 100;

@@ -316,8 +316,26 @@ Stmt iterations(const For& loop, const Expr& base, int64_t lanes, const arith::C
   return Lanes(loop, base, static_cast<int>(lanes), outside).run();
 }
 
+/// `if v < c { S }` as the whole body, v from 0 on: how many iterations run at all, when they fill
+/// a vector of their own. A single one has no lanes left that its index could tell apart.
+std::optional<int64_t> running(const For& loop) {
+  const If* branch = loop.body.as<If>();
+  const Binary* test = branch && !branch->no ? branch->cond.as<Binary>() : nullptr;
+  if (!test || test->op != BinaryOp::Lt || test->a != loop.var || !is_const(loop.min, 0)) return {};
+  const std::optional<int64_t> count = const_int(test->b);
+  return count && *count > 0 && std::has_single_bit(static_cast<uint64_t>(*count)) ? count
+                                                                                   : std::nullopt;
+}
+
 Stmt vectorize_loop(const For& loop, const Limits& limits, const arith::Context& outside) {
   const std::optional<int64_t> extent = const_int(loop.extent);
+  if (const auto count = running(loop); count && extent && *count < *extent) {
+    const Stmt shorter = with(loop, [&](For& f) {
+      f.extent = *count;
+      f.body = loop.body.as<If>()->yes;
+    });
+    return vectorize_loop(*shorter.as<For>(), limits, outside);
+  }
   if (!extent)
     refuse("lower.vectorize.extent", loop, loop.span,
            str("its extent ", print(loop.extent), " is not a constant"),

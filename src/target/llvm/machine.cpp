@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -102,7 +103,7 @@ std::string feature_list(const ir::TargetSpec& spec) {
   const MachineLease machine(spec);
   const ll::MCSubtargetInfo& info = *machine->target().getMCSubtargetInfo();
   std::string out;
-  for (const ll::SubtargetFeatureKV& f : info.getEnabledProcessorFeatures())
+  for (const auto& f : info.getEnabledProcessorFeatures())
     out += str(out.empty() ? "+" : ",+", f.Key);
   return out;
 }
