@@ -111,6 +111,7 @@ Plan Planner::run() {
   for (const Check& c : graph_.checks)
     if (symbols_.is_early(c.condition)) check(c);
   lifetimes(main);
+  early_dims(main);
   const int64_t bytes = (arena_.bytes() + 63) / 64 * 64;
   plan_.end_prologue(plan_.constant(bytes), bytes);
   for (size_t i = 0; i < main.inputs.size(); ++i)
@@ -180,6 +181,24 @@ bool Planner::is_early(const Shape& shape) const {
                      [&](const Dim& d) { return symbols_.is_early(d); });
 }
 
+/// The prologue computes the dimensions that follow from the inputs, so that values with those are
+/// defined before the body runs.
+void Planner::early_dims(const Function& main) {
+  const auto add = [&](ValueId id) {
+    const TensorType* t = id == kNoValue ? nullptr : graph_.type(id).tensor();
+    if (t && !t->strings && is_early(t->shape)) early_dims_[id] = symbols_.regs(t->shape);
+  };
+  for (const Node& node : main.nodes)
+    for (const ValueId id : node.outputs) add(id);
+  for (const ValueId id : main.outputs) add(id);
+}
+
+std::vector<Reg> Planner::dims_of(ValueId id) {
+  const auto found = early_dims_.find(id);
+  return found == early_dims_.end() ? symbols_.regs(graph_.type(id).tensor()->shape)
+                                    : found->second;
+}
+
 /// An output that a kernel makes is made in place, the first time that it is listed; `deliver`
 /// copies the rest.
 void Planner::outputs(const Function& main) {
@@ -187,8 +206,7 @@ void Planner::outputs(const Function& main) {
     const ValueId id = main.outputs[i];
     if (in_place_.contains(id) || !made_in_place(main, id)) continue;
     in_place_[id] = static_cast<uint32_t>(i);
-    const Shape& shape = graph_.type(id).tensor()->shape;
-    if (is_early(shape)) values_[id] = plan_.output(static_cast<uint32_t>(i), symbols_.regs(shape));
+    if (early_dims_.contains(id)) values_[id] = plan_.output(static_cast<uint32_t>(i), dims_of(id));
   }
 }
 
@@ -206,9 +224,8 @@ void Planner::deliver(const Function& main) {
     const auto index = static_cast<uint32_t>(i);
     if (const auto found = in_place_.find(id); found != in_place_.end() && found->second == index)
       continue;
-    const TensorType* t = graph_.type(id).tensor();
-    if (t && !t->strings && is_early(t->shape))
-      plan_.copy(plan_.output(index, symbols_.regs(t->shape)), value(id));
+    if (early_dims_.contains(id))
+      plan_.copy(plan_.output(index, dims_of(id)), value(id));
     else
       plan_.share(plan_.output(index), value(id));
   }
@@ -249,7 +266,7 @@ void Planner::view(const Node& node) {
     host(node);
     return;
   }
-  values_[id] = plan_.view(from, plan_.constant(0), elem_type(*t), symbols_.regs(t->shape));
+  values_[id] = plan_.view(from, plan_.constant(0), elem_type(*t), dims_of(id));
   plan_.define(values_[id]);
 }
 
@@ -300,7 +317,7 @@ tilewright::ValueId Planner::make(ValueId id) {
   if (in_place_.contains(id) || arena_.has(id))
     if (const auto found = values_.find(id); found != values_.end()) return found->second;
   const TensorType& t = *graph_.type(id).tensor();
-  const std::vector<Reg> dims = symbols_.regs(t.shape);
+  const std::vector<Reg> dims = dims_of(id);
   PlanValueId v;
   if (const auto output = in_place_.find(id); output != in_place_.end()) {
     v = plan_.output(output->second, dims);

@@ -33,6 +33,9 @@ class Planner {
   bool made_in_place(const graph::Function& main, ValueId id) const;
   void deliver(const graph::Function& main);
   bool is_early(const graph::Shape& shape) const;
+  void early_dims(const graph::Function& main);
+  /// The registers of a tensor's dimensions.
+  std::vector<Reg> dims_of(ValueId id);
 
   void check(const graph::Check& c);
   void nodes(const graph::Function& f, const std::vector<graph::Check>& checks);
@@ -63,8 +66,9 @@ class Planner {
   Arena arena_;
   std::unordered_map<ValueId, PlanValueId> values_;
   std::unordered_map<ValueId, uint32_t> in_place_;  // outputs that kernels write themselves
-  std::unordered_map<ValueId, int> last_;           // node of the main function that uses it last
-  std::vector<ValueId> dynamic_;                    // allocated and not given back
+  std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
+  std::unordered_map<ValueId, int> last_;  // node of the main function that uses it last
+  std::vector<ValueId> dynamic_;           // allocated and not given back
 };
 
 }  // namespace tilewright::driver
