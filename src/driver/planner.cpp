@@ -54,6 +54,15 @@ bool by_kernel(const Node& node) {
          (node.op->special == Special::None || node.op->special == Special::Group);
 }
 
+/// Does the node, or a member of the group that it is, come from there?
+bool made_by(const Node& node, const Origin& origin) {
+  if (node.origin.text == origin.text) return true;
+  if (node.op->special != Special::Group) return false;
+  const std::vector<Node>& members = node.bodies[0].nodes;
+  return std::any_of(members.begin(), members.end(),
+                     [&](const Node& m) { return m.origin.text == origin.text; });
+}
+
 bool is_output(const Function& main, graph::ValueId id) {
   return std::find(main.outputs.begin(), main.outputs.end(), id) != main.outputs.end();
 }
@@ -232,15 +241,22 @@ void Planner::deliver(const Function& main) {
 }
 
 void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
+  std::vector<const Check*> pending;
+  for (const Check& c : checks)
+    if (!symbols_.is_early(c.condition)) pending.push_back(&c);
   for (size_t i = 0; i < f.nodes.size(); ++i) {
     const Node& node = f.nodes[i];
-    for (const Check& c : checks)
-      if (c.origin.text == node.origin.text && !symbols_.is_early(c.condition)) check(c);
+    std::erase_if(pending, [&](const Check* c) {
+      if (!made_by(node, c->origin)) return false;
+      check(*c);
+      return true;
+    });
     if (!std::all_of(node.outputs.begin(), node.outputs.end(),
                      [&](ValueId id) { return id == kNoValue || graph_.value(id).constant; }))
       run(node);
     if (&f == &graph_.main()) release(static_cast<int>(i));
   }
+  for (const Check* c : pending) check(*c);  // of nodes that passes have removed
 }
 
 void Planner::run(const Node& node) {

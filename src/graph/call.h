@@ -92,6 +92,9 @@ te::Shape te_shape(const Shape& shape);
 /// checked to be equal when the program runs; a dimension that may be 1 only at run time counts as
 /// the other's equal.
 Shape broadcast(const Call& call, const Shape& a, const Shape& b);
+/// The same, where a symbolic dimension may also turn out to be 1 and is repeated then: what reads
+/// such an input asks broadcast_read(call, …) of ops/define.h for its indices.
+Shape broadcast_at_run(const Call& call, const Shape& a, const Shape& b);
 /// -rank <= axis < rank, as 0 <= axis < rank.
 int normal_axis(const Call& call, int64_t axis, int rank);
 
