@@ -24,6 +24,7 @@ std::vector<const OpDef*> collect() {
     for (const OpDef& op : ops) all.push_back(&op);
   };
   family(activation_ops());
+  family(arg_reduce_ops());
   one(average_pool_op());
   one(batch_norm_op());
   one(batch_norm_training_op());
@@ -33,8 +34,10 @@ std::vector<const OpDef*> collect() {
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
+  family(cumulative_ops());
   one(dequantize_op());
   one(dropout_op());
+  one(einsum_op());
   family(gather_ops());
   one(group_norm_op());
   one(if_op());
@@ -42,6 +45,7 @@ std::vector<const OpDef*> collect() {
   one(loop_op());
   one(lp_norm_op());
   one(lp_pool_op());
+  one(lrn_op());
   one(matmul_integer_op());
   one(matmul_op());
   one(max_pool_indices_op());
