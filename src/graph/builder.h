@@ -53,8 +53,11 @@ class Builder {
     graph_.symbols.resize(to.symbols);
     graph_.checks.resize(to.checks);
   }
-  /// Puts the nodes of a body without inputs into the open function; gives the body's results.
+  /// Puts the nodes of a body into the open function, which has values for its inputs; gives the
+  /// body's results.
   std::vector<ValueId> splice(Function body);
+  /// Lets a call give `value`, the input of a body that is about to be spliced.
+  void bind(ValueId value, const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs);
 
   const Type& type(ValueId id) const { return graph_.type(id); }
   const TensorType& tensor(ValueId id) const;

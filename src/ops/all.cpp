@@ -71,6 +71,7 @@ std::vector<const OpDef*> collect() {
   family(scan_ops());
   family(scatter_ops());
   family(select_ops());
+  family(sequence_ops());
   family(shape_ops());
   one(slice_op());
   family(softmax_ops());
