@@ -30,15 +30,19 @@ std::vector<const OpDef*> collect() {
   one(batch_norm_training_op());
   family(binary_ops());
   family(cast_ops());
+  one(causal_conv_op());
+  one(col2im_op());
   family(concat_ops());
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
   family(cumulative_ops());
+  one(deform_conv_op());
   one(dequantize_op());
   one(dropout_op());
   one(einsum_op());
   family(gather_ops());
+  family(grid_ops());
   one(group_norm_op());
   one(if_op());
   one(layer_norm_op());
@@ -50,6 +54,7 @@ std::vector<const OpDef*> collect() {
   one(matmul_op());
   one(max_pool_indices_op());
   one(max_pool_op());
+  one(max_unpool_op());
   one(mean_variance_norm_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
@@ -68,6 +73,7 @@ std::vector<const OpDef*> collect() {
   one(resize_nearest_op());
   one(resize_sizes_op());
   one(rms_norm_op());
+  family(roi_ops());
   family(scan_ops());
   family(scatter_ops());
   family(select_ops());

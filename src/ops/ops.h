@@ -116,6 +116,18 @@ const graph::OpDef& dropout_op();
 
 std::span<const graph::OpDef> cumulative_ops();  // cum_prod, cum_sum
 
+const graph::OpDef& col2im_op();
+
+const graph::OpDef& causal_conv_op();
+
+const graph::OpDef& deform_conv_op();
+
+std::span<const graph::OpDef> grid_ops();  // affine_grid, grid_sample
+
+const graph::OpDef& max_unpool_op();
+
+std::span<const graph::OpDef> roi_ops();  // max_roi_pool, roi_align
+
 const graph::OpDef& einsum_op();
 
 const graph::OpDef& lrn_op();
