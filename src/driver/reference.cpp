@@ -10,6 +10,7 @@
 #include "ir/rewrite.h"
 #include "ir/scalar.h"
 #include "lower/to_blocks.h"
+#include "ops/control.h"
 #include "ops/program_of.h"
 #include "support/str.h"
 
@@ -29,23 +30,25 @@ class Machine {
     require(inputs.size() == main.inputs.size(), "as many inputs as the graph has");
     for (size_t i = 0; i < inputs.size(); ++i) set(main.inputs[i], inputs[i]);
     for (size_t i = 0; i < inputs.size(); ++i) check_input(main.inputs[i]);
-    run(main);
-    std::vector<Constant> out;
-    for (const ValueId id : main.outputs) out.push_back(get(id));
-    return out;
+    return run(main, graph_.checks);
   }
 
  private:
-  void run(const Function& f) {
-    for (const Node& node : f.nodes) run(node);
+  std::vector<Constant> run(const Function& f, const std::vector<Check>& checks) {
+    for (const Node& node : f.nodes) run(node, checks);
+    std::vector<Constant> out;
+    for (const ValueId id : f.outputs) out.push_back(get(id));
+    return out;
   }
 
-  void run(const Node& node) {
+  void run(const Node& node, const std::vector<Check>& checks) {
     if (std::all_of(node.outputs.begin(), node.outputs.end(),
                     [&](ValueId id) { return id == kNoValue || graph_.value(id).constant; }))
       return;  // known already
-    for (const Check& check : graph_.checks)
+    for (const Check& check : checks)
       if (check.origin.text == node.origin.text) verify(check);
+    if (node.op == &ops::if_op()) return run_if(node);
+    if (node.op == &ops::loop_op()) return run_loop(node);
     if (node.op->special == Special::View) {
       const Constant& from = get(node.inputs[0]);
       const TensorType& type = *graph_.type(node.outputs[0]).tensor();
@@ -61,6 +64,70 @@ class Machine {
                    .notes = {str("at ", node.origin.text)},
                    .help = "compile the model and use `run`"});
     compute(node);
+  }
+
+  void run_if(const Node& node) {
+    const Function& body = node.bodies.at(int_at(*get(node.inputs[0]), 0) ? 0 : 1);
+    const std::vector<Constant> results = run(body, body.checks);
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (node.outputs[i] != kNoValue) set(node.outputs[i], results.at(i));
+  }
+
+  void run_loop(const Node& node) {
+    const Function& body = node.bodies.at(0);
+    const size_t carried = body.inputs.size() - 2;
+    const auto given = [&](size_t i) { return i < node.inputs.size() && node.inputs[i] >= 0; };
+    const int64_t most = given(0) ? int_at(*get(node.inputs[0]), 0) : INT64_MAX;
+    bool goes_on = !given(1) || int_at(*get(node.inputs[1]), 0);
+    std::vector<Constant> state;
+    for (size_t i = 0; i < carried; ++i) state.push_back(get(node.inputs[i + 2]));
+    std::vector<std::vector<Constant>> stacks(body.outputs.size() - 1 - carried);
+    for (int64_t step = 0; step < most && goes_on; ++step) {
+      set(body.inputs[0], int_constant(ir::Elem::I64, {}, {step}));
+      set(body.inputs[1], int_constant(ir::Elem::Bool, {}, {1}));
+      for (size_t i = 0; i < carried; ++i) set(body.inputs[i + 2], state[i]);
+      std::vector<Constant> results = run(body, body.checks);
+      goes_on = int_at(*results[0], 0);
+      for (size_t i = 0; i < carried; ++i) state[i] = results[i + 1];
+      for (size_t i = 0; i < stacks.size(); ++i)
+        stacks[i].push_back(std::move(results[i + 1 + carried]));
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (node.outputs[i] != kNoValue)
+        set(node.outputs[i],
+            i < carried ? state[i] : stacked(stacks[i - carried], node.outputs[i]));
+  }
+
+  /// Tensors of one shape along a new first dimension.
+  Constant stacked(const std::vector<Constant>& parts, ValueId result) {
+    const TensorType& type = *graph_.type(result).tensor();
+    std::vector<int64_t> shape{static_cast<int64_t>(parts.size())};
+    if (parts.empty()) {
+      // Extents that only an iteration would tell are 0.
+      for (size_t d = 1; d < type.shape.size(); ++d)
+        shape.push_back(ir::const_int(type.shape[d]).value_or(0));
+    } else {
+      shape.insert(shape.end(), parts[0]->shape.begin(), parts[0]->shape.end());
+    }
+    std::vector<std::byte> bytes;
+    std::vector<int64_t> packed;  // of elements below a byte
+    std::vector<std::string> strings;
+    for (const Constant& part : parts) {
+      if (part->shape != parts[0]->shape)
+        throw Error({.code = "driver.run.stack",
+                     .at = {},
+                     .message = str("the iterations of a loop give `", graph_.value(result).name,
+                                    "` different shapes"),
+                     .notes = {},
+                     .help = "let the body give the same shape in every iteration"});
+      if (ir::bits(type.elem) < 8 && !type.strings)
+        for (const int64_t v : ints_of(*part)) packed.push_back(v);
+      bytes.insert(bytes.end(), part->bytes.begin(), part->bytes.end());
+      strings.insert(strings.end(), part->strings.begin(), part->strings.end());
+    }
+    if (!packed.empty()) return int_constant(type.elem, shape, packed);
+    return type.strings ? string_constant(shape, strings)
+                        : make_constant(type.elem, shape, std::move(bytes));
   }
 
   void compute(const Node& node) {

@@ -84,6 +84,7 @@ std::vector<const OpDef*> collect() {
   family(scan_ops());
   family(scatter_ops());
   family(select_ops());
+  family(sequence_ops());
   family(shape_ops());
   family(signal_ops());
   one(slice_op());

@@ -213,6 +213,8 @@ struct TriluAttrs {
 };
 std::span<const graph::OpDef> rearrange_ops();  // transpose, expand, tile, …
 
+std::span<const graph::OpDef> sequence_ops();  // and optionals
+
 std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 struct NormAttrs {
   int64_t axis = -1;               // layer, rms: the first of the normalised dimensions

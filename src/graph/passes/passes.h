@@ -6,7 +6,10 @@
 
 namespace tilewright::graph {
 
+Graph eliminate_common(Graph graph, PassContext& context);
+Graph fold_constants(Graph graph, PassContext& context);
 Graph fuse(Graph graph, PassContext& context);
 Graph remove_dead(Graph graph, PassContext& context);
+Graph simplify_algebra(Graph graph, PassContext& context);
 
 }  // namespace tilewright::graph
