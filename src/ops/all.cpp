@@ -7,7 +7,11 @@
 #include <span>
 #include <tuple>
 
+#include "ops/contrib.h"
 #include "ops/control.h"
+#include "ops/ml.h"
+#include "ops/ml_scores.h"
+#include "ops/ml_trees.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
 
@@ -24,6 +28,7 @@ std::vector<const OpDef*> collect() {
     for (const OpDef& op : ops) all.push_back(&op);
   };
   family(activation_ops());
+  family(attention_cache_ops());
   one(average_pool_op());
   one(batch_norm_op());
   one(batch_norm_training_op());
@@ -35,6 +40,7 @@ std::vector<const OpDef*> collect() {
   one(conv_transpose_op());
   one(dequantize_op());
   one(dropout_op());
+  one(dynamic_quantize_op());
   family(gather_ops());
   one(group_norm_op());
   one(if_op());
@@ -43,10 +49,13 @@ std::vector<const OpDef*> collect() {
   one(lp_norm_op());
   one(lp_pool_op());
   one(matmul_integer_op());
+  one(matmul_nbits_op());
   one(matmul_op());
   one(max_pool_indices_op());
   one(max_pool_op());
   one(mean_variance_norm_op());
+  family(ml_ops());
+  one(ml_transform_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
   one(one_hot_op());
@@ -72,7 +81,9 @@ std::vector<const OpDef*> collect() {
   one(slice_op());
   family(softmax_ops());
   one(top_k_op());
+  one(tree_ensemble_op());
   family(unary_ops());
+  family(unique_ops());
   family(view_ops());
   return all;
 }
@@ -107,6 +118,8 @@ const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opse
         for (const OpDef* def : all())
           for (const OnnxRule& rule : def->onnx)
             map.emplace(std::pair(rule.domain, rule.op), &rule);
+        static const std::vector<OnnxRule> contrib = contrib_rules();
+        for (const OnnxRule& rule : contrib) map.emplace(std::pair(rule.domain, rule.op), &rule);
         return map;
       }();
   const auto [first, last] = rules.equal_range({domain == "ai.onnx" ? "" : domain, op});
