@@ -378,6 +378,8 @@ struct ReshapeAttrs {
   bool allowzero = false;
   static constexpr auto fields = std::tuple{graph::field("allowzero", &ReshapeAttrs::allowzero)};
 };
+std::span<const graph::OpDef> unique_ops();
+
 std::span<const graph::OpDef> view_ops();  // flatten, identity, reshape, squeeze, unsqueeze
 
 }  // namespace tilewright::ops
