@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels made by schedule steps, on one core, as share of the machine's limit in the same rounds.
-//   kernels [--only gemm|conv|softmax] [--json FILE]
-#include <cmath>
+//   kernels [--only gemm|conv] [--json FILE]
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +14,6 @@
 #include "gemm.h"
 #include "measure.h"
 #include "ready_kernel.h"
-#include "softmax.h"
 #include "target/host.h"
 
 using namespace tilewright;
@@ -181,27 +179,6 @@ struct Bench {
              r, l.flops(), r.peak, right);
     }
   }
-
-  /// Against a copy with the same reads and writes of memory: the roof of the bytes alone.
-  void softmax(int64_t rows, int64_t cols) {
-    const Floats x(rows * cols, 11), y(rows * cols);
-    const auto kernel = compile(bench::schedule_softmax(rows, cols, spec));
-    void* buffers[] = {x.get(), y.get()};
-    kernel.call(buffers);
-    double worst = 0;
-    for (int64_t r = 0; r < rows; r += 7) {
-      double sum = 0, top = -1e30;
-      for (int64_t i = 0; i < cols; ++i) top = std::max(top, static_cast<double>(x[r * cols + i]));
-      for (int64_t i = 0; i < cols; ++i) sum += std::exp(x[r * cols + i] - top);
-      for (int64_t i = 0; i < cols; ++i) {
-        const double want = std::exp(x[r * cols + i] - top) / sum;
-        worst = std::max(worst, std::abs(want - y[r * cols + i]) / want);
-      }
-    }
-    const auto r = quiet(kernel, buffers);
-    report("softmax", std::to_string(rows) + "x" + std::to_string(cols), "", r,
-           static_cast<double>(rows * cols), r.peak / 2, worst < 1e-5);
-  }
 };
 
 }  // namespace
@@ -225,10 +202,6 @@ int main(int argc, char** argv) {
       bench.gemm(m, n, k);
   if (wanted("conv"))
     for (const bench::ConvLayer& l : bench::resnet18_layers()) bench.conv(l);
-  if (wanted("softmax")) {
-    bench.softmax(8, 1024);
-    bench.softmax(128, 1024);
-  }
   std::printf("compile, schedule to code: median %.1f ms over %zu kernels\n",
               1e3 * bench::quantile(bench.compile_times, 0.5), bench.compile_times.size());
   if (!json.empty())

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An engine for ONNX models as a contender:  onnx_worker.py ort|openvino MODEL.onnx"""
 import sys
-import time
 
 import numpy as np
+
+from serve import serve
 
 
 def load_ort(path):
@@ -35,14 +36,7 @@ def main():
     call = {"ort": load_ort, "openvino": load_openvino}[sys.argv[1]](sys.argv[2])
     for _ in range(3):
         call()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        times, end = [], time.perf_counter() + float(line)
-        while len(times) < 3 or time.perf_counter() < end:
-            start = time.perf_counter()
-            call()
-            times.append(time.perf_counter() - start)
-        print(" ".join(f"{t:.9f}" for t in times[1:]), flush=True)
+    serve(call)
 
 
 main()

@@ -14,6 +14,8 @@ execute_process(COMMAND ${Python3_EXECUTABLE} ${layer_table} --cmake
                 OUTPUT_VARIABLE layer_text COMMAND_ERROR_IS_FATAL ANY)
 cmake_language(EVAL CODE "${layer_text}")  # sets TW_LAYERS and TW_USES_<layer>
 
+set(TW_COMMON_HEADERS ${PROJECT_SOURCE_DIR}/src/ir/build.h ${PROJECT_SOURCE_DIR}/src/ir/rewrite.h)
+
 function(tw_library name)
   if(ARGN)
     add_library(${name} STATIC ${ARGN})
@@ -66,6 +68,7 @@ function(tw_add_target_llvm)
   tw_library(tw_target_llvm ${sources})
   tw_link(tw_target_llvm tw_target)
   if(sources)
+    tw_precompile(tw_target_llvm ${TW_COMMON_HEADERS} <llvm/IR/IRBuilder.h> <llvm/IR/Module.h>)
     target_include_directories(tw_target_llvm SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
     separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
     target_compile_definitions(tw_target_llvm PRIVATE ${definitions})
@@ -81,6 +84,9 @@ function(tw_add_layers)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
     list(FILTER sources EXCLUDE REGEX "/src/(support/bare/|target/llvm/|target/all\\.cpp$)")
     tw_library(tw_${layer} ${sources})
+    if(sources AND (layer STREQUAL "ir" OR "ir" IN_LIST TW_USES_${layer}))
+      tw_precompile(tw_${layer} ${TW_COMMON_HEADERS})
+    endif()
   endforeach()
 
   file(GLOB_RECURSE bare CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/support/bare/*.cpp)

@@ -23,8 +23,7 @@ static te::Program conv(int64_t size, int64_t channels, int64_t v) {
 int main(int argc, char** argv) {
   constexpr int64_t kSize = 28, kChannels = 128;
   const ir::TargetSpec spec = target::host_target();
-  const bool many = spec.vector_registers >= 32;
-  const int64_t width = many ? 14 : 4, blocks = many ? 2 : 2;
+  const int64_t width = spec.vector_registers >= 32 ? 14 : 4, blocks = 2;
   std::printf("f32 convolution 3x3, %lld x %lld, %lld channels, one core\n",
               static_cast<long long>(kSize), static_cast<long long>(kSize),
               static_cast<long long>(kChannels));

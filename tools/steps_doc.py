@@ -35,7 +35,7 @@ def entry(comment, body):
     fields = re.findall(r"^  ((?:std::|ir::)?[\w:<>]+) ((?:\w+(?:\{\})?(?:, )?)+);", body, re.M)
     arguments = [argument(kind, n.replace("{}", "")) for kind, names in fields for n in names.split(", ")]
     lines = [line[3:].removeprefix(" ") for line in comment.splitlines()]
-    code = [l for l in lines if re.match(r"for |alloc |  ", l) and ". " not in l]
+    code = [l for l in lines if re.match(r"for |alloc |block |  ", l) and ". " not in l]
     prose = [l for l in lines if l not in code]
     out = [f"## {name}", "", f"`{name} {' '.join(arguments)}`", ""]
     if code:

@@ -28,6 +28,15 @@ class Collector {
       loops_.push_back(loop);
       stmt(loop->body);
       loops_.pop_back();
+    } else if (const auto* let = s.as<ir::Let>()) {
+      exprs(let->value);
+      const bool known = !has_load(let->value);
+      if (known)
+        lets_[let->var] = ir::substitute(let->value, lets_);
+      else
+        loaded_.push_back(let->var);
+      stmt(let->body);
+      if (!known) loaded_.pop_back();
     } else if (const auto* block = s.as<ir::Block>()) {
       add_block(*block);
     } else if (const auto* choice = s.as<ir::If>()) {
@@ -47,6 +56,8 @@ class Collector {
 
  private:
   std::vector<const ir::For*> loops_;
+  ir::VarMap lets_;
+  std::vector<ir::Var> loaded_;
   std::unordered_set<ir::Buffer> private_;
   Expr condition_;
 
@@ -57,15 +68,21 @@ class Collector {
     condition_ = outside;
   }
 
-  void add(ir::Region region, bool write, const ir::Block* block, bool reduction,
+  void add(const ir::Region& region, bool write, const ir::Block* block, bool reduction,
            const Expr& condition) {
     const bool is_private = private_.contains(region.buffer);
-    out.push_back({.region = std::move(region),
+    std::vector<Expr> spatial;
+    if (block)
+      for (const ir::BlockIter& it : block->iters)
+        if (it.kind == ir::IterKind::Spatial) spatial.push_back(ir::substitute(it.binding, lets_));
+    out.push_back({.region = ir::substitute(region, lets_),
                    .write = write,
                    .reduction = reduction,
                    .block = block,
+                   .spatial = std::move(spatial),
                    .loops = loops_,
-                   .condition = condition,
+                   .loaded = loaded_,
+                   .condition = condition ? ir::substitute(condition, lets_) : condition,
                    .is_private = is_private});
   }
 
@@ -122,14 +139,6 @@ class Collector {
   }
 };
 
-/// What two instances of one block must differ in to be independent: its spatial bindings.
-std::vector<Expr> spatial_bindings(const ir::Block& block) {
-  std::vector<Expr> out;
-  for (const ir::BlockIter& it : block.iters)
-    if (it.kind == ir::IterKind::Spatial) out.push_back(it.binding);
-  return out;
-}
-
 bool differ(const std::vector<Expr>& a, const std::vector<Expr>& b, const arith::Context& context) {
   for (size_t i = 0; i < a.size(); ++i)
     if (context.can_prove(a[i] < b[i]) || context.can_prove(b[i] < a[i])) return true;
@@ -142,28 +151,27 @@ std::vector<Expr> substituted(const std::vector<Expr>& all, const ir::VarMap& ma
   return out;
 }
 
-/// Do any two iterations of `loop` run different spatial instances of the block, wherever the other
-/// loops stand? Then they are independent.
-bool tells_apart(const ir::Block& block, const ir::For& loop,
-                 const std::vector<const ir::For*>& loops, const arith::Context& context) {
-  const std::vector<Expr> bindings = spatial_bindings(block);
-  const auto serves = [&](const ir::Var& var) {
-    return std::any_of(bindings.begin(), bindings.end(),
-                       [&](const Expr& e) { return uses(e, var); });
+/// Do instances of the block in different iterations of `loop` differ in a spatial binding,
+/// whatever the other loops around do? Fits where one iterator is made of several loops, no order
+/// of which says more: `i = (i0*4 + i1)*14 + i2`.
+bool tells_apart(const Access& a, const ir::For& loop, const arith::Context& context) {
+  const auto depend_on = [&](const ir::Var& v) {
+    return std::any_of(a.spatial.begin(), a.spatial.end(),
+                       [&](const Expr& e) { return ir::uses(e, v); });
   };
-  if (!serves(loop.var)) return false;
-  std::vector<ir::Var> vars;
-  for (const ir::For* l : loops)
-    if (serves(l->var)) vars.push_back(l->var);
-  return arith::iter_map(bindings, vars, context).injective;
+  if (!depend_on(loop.var) || std::any_of(a.loaded.begin(), a.loaded.end(), depend_on))
+    return false;
+  std::vector<ir::Var> used;
+  for (const ir::For* l : a.loops)
+    if (depend_on(l->var)) used.push_back(l->var);
+  return arith::iter_map(a.spatial, used, context).injective;
 }
 
 /// Can `a` and `b` never meet when `mine` and `theirs` (one loop's variable, for each) differ?
 bool never_meet(const Access& a, const Access& b, bool one_block, const ir::VarMap& other,
                 const arith::Context& context) {
   if (one_block) {
-    const std::vector<Expr> mine = spatial_bindings(*a.block);
-    if (differ(mine, substituted(mine, other), context)) return true;
+    if (differ(a.spatial, substituted(a.spatial, other), context)) return true;
   }
   return arith::disjoint(a.region, ir::substitute(b.region, other), context);
 }
@@ -205,12 +213,15 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
       other[l->var] = fresh;
     }
   };
-  for (const Access& a : all) bind_loops(a);
+  for (const Access& a : all) {
+    bind_loops(a);
+    for (const ir::Var& v : a.loaded) other.try_emplace(v, ir::Var(v.name() + "'", v.type()));
+  }
 
   std::map<const ir::Block*, bool> apart;
   const auto told_apart = [&](const Access& a) {
     const auto [entry, fresh] = apart.try_emplace(a.block, false);
-    if (fresh) entry->second = tells_apart(*a.block, loop, a.loops, base);
+    if (fresh) entry->second = tells_apart(a, loop, base);
     return entry->second;
   };
 

@@ -15,7 +15,9 @@ struct Access {
   bool write = false;
   bool reduction = false;             // the target of a block that reduces: order is free
   const ir::Block* block = nullptr;   // the outermost block around; null for plain statements
+  std::vector<ir::Expr> spatial;      // bindings of the block's spatial iterators
   std::vector<const ir::For*> loops;  // between the root of the search and the access
+  std::vector<ir::Var> loaded;        // lets in between whose value is not known; others are put in
   ir::Expr condition;                 // under which it happens, free of loads; null: always
   bool is_private = false;            // its buffer is allocated inside the root
 };

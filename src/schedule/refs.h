@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/buffer.h"
 #include "ir/expr.h"
 
 namespace tilewright::schedule {
@@ -28,6 +29,13 @@ struct AnyRef {
   AnyRef(const LoopRef& loop) : name(loop.name) {}
   AnyRef(const BlockRef& block) : name(block.name) {}
   friend bool operator==(const AnyRef&, const AnyRef&) = default;
+};
+
+/// A scope by its kind, or one that a target names.
+struct ScopeRef {
+  ir::Scope scope;
+  ScopeRef(ir::ScopeKind kind) : scope{kind, {}} {}
+  ScopeRef(ir::Scope named) : scope(std::move(named)) {}
 };
 
 /// A number in a step: written out (`16`), a decision of the trace (`$tile`), or open (`?`), which

@@ -108,12 +108,12 @@ std::vector<BlockRef> Schedule::pad(const BlockRef& block, std::vector<Number> m
   return out;
 }
 
-BlockRef Schedule::cache_read(const BlockRef& block, std::string buffer, ir::ScopeKind scope) {
-  return run_block(CacheRead{block, std::move(buffer), {scope, {}}});
+BlockRef Schedule::cache_read(const BlockRef& block, std::string buffer, ScopeRef scope) {
+  return run_block(CacheRead{block, std::move(buffer), std::move(scope.scope)});
 }
 
-BlockRef Schedule::cache_write(const BlockRef& block, std::string buffer, ir::ScopeKind scope) {
-  return run_block(CacheWrite{block, std::move(buffer), {scope, {}}});
+BlockRef Schedule::cache_write(const BlockRef& block, std::string buffer, ScopeRef scope) {
+  return run_block(CacheWrite{block, std::move(buffer), std::move(scope.scope)});
 }
 
 BlockRef Schedule::decompose_reduction(const BlockRef& block, const LoopRef& loop) {

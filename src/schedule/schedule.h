@@ -62,10 +62,10 @@ class Schedule {
   }
   void compute_inline(const BlockRef& block) { run(ComputeInline{block}); }
   void reverse_compute_inline(const BlockRef& block) { run(ReverseComputeInline{block}); }
-  BlockRef cache_read(const BlockRef& block, std::string buffer, ir::ScopeKind scope);
-  BlockRef cache_write(const BlockRef& block, std::string buffer, ir::ScopeKind scope);
-  void set_scope(const BlockRef& block, std::string buffer, ir::ScopeKind scope) {
-    run(SetScope{block, std::move(buffer), {scope, {}}});
+  BlockRef cache_read(const BlockRef& block, std::string buffer, ScopeRef scope);
+  BlockRef cache_write(const BlockRef& block, std::string buffer, ScopeRef scope);
+  void set_scope(const BlockRef& block, std::string buffer, ScopeRef scope) {
+    run(SetScope{block, std::move(buffer), std::move(scope.scope)});
   }
   void store_at(const BlockRef& block, const LoopRef& loop) { run(StoreAt{block, loop}); }
   void rolling_buffer(const BlockRef& block, const LoopRef& loop) {

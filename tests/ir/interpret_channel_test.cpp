@@ -231,6 +231,23 @@ TEST(InterpretChannel, AgentsSeeWhatWasWrittenBeforeAndAreSeenAfter) {
             (std::vector<double>{2, 3, 2, 2}));
 }
 
+TEST(InterpretChannel, ThreadsOfAnAgentComeToTheSameItem) {
+  const Diagnostic d = error_of(R"(
+    loops f(C: out i64[2]) stage scheduled {
+      bind(block.x) for b in 0..1 {
+        channel ch[2] commits=1 releases=1 over block
+        agents {
+          one(t in 0..2): { acquire ch[t]
+                            C[t] = t
+                            commit ch[t] }
+        }
+      }
+    })",
+                                {i64s({0, 0})});
+  EXPECT_EQ(d.code, "ir.run.channel");
+  EXPECT_TELLS(d, "different channel operations");
+}
+
 TEST(InterpretChannel, AgentsThatShareAnElementRace) {
   EXPECT_EQ(error_in_any_order(R"(
     loops f(C: out i64[1]) stage scheduled {

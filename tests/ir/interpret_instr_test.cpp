@@ -39,6 +39,18 @@ TEST(InterpretInstr, LeavesOutDimensionsOfExtentOne) {
             (std::vector<double>{4, 8}));
 }
 
+TEST(InterpretInstr, OfSeveralDimensionsOfExtentOneThoseThatFitStay) {
+  EXPECT_EQ(result_of(R"(
+    instr row(src: in f32[1, 2], dst: out f32[2]) { compute { for i in 0..2 { dst[i] = src[0, i] } } }
+    loops f(A: in f32[2, 4], B: in f32[4], C: out f32[2]) stage scheduled {
+      alloc T: f32[1, 2, 1]
+      for i in 0..2 { T[0, i, 0] = A[1, i] }
+      call row(T[0, 0..2, 0], C[0..2])
+    })",
+                      arrays()),
+            (std::vector<double>{5, 6}));
+}
+
 TEST(InterpretInstr, FollowsStridesAtStageFinal) {
   // Rows of A are 4 apart; the operand's layout puts columns first.
   EXPECT_EQ(result_of(R"(

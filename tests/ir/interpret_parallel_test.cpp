@@ -5,6 +5,18 @@
 namespace tilewright::ir {
 namespace {
 
+TEST(InterpretParallel, AThreadReadsNothingUnwritten) {
+  EXPECT_EQ(error_of(R"(
+    loops f(C: out i64[2]) stage scheduled {
+      parallel for i in 0..2 { alloc t: i64[2]
+                               t[0] = i
+                               C[i] = t[1] }
+    })",
+                     {i64s({0, 0})})
+                .code,
+            "ir.run.uninitialised");
+}
+
 TEST(InterpretParallel, IterationsThatTouchDifferentElementsMayRunInAnyOrder) {
   EXPECT_EQ(result_in_any_order(R"(
     loops f(A: in i64[4], C: out i64[4]) stage scheduled {

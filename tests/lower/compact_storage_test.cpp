@@ -27,6 +27,21 @@ loops f(A: in f32[64], C: out f32[64]) stage scheduled {
   expect_same(ir::parse_function(text), f);
 }
 
+TEST(CompactStorage, ALaterAccessMayBeTheLowest) {
+  const char* text = R"(
+loops f(A: in f32[32], C: out f32[32]) stage scheduled {
+  alloc t: f32[32]
+  for i in 0..8 {
+    t[i*4 + 3] = A[i*4]
+    t[i*4 + 1] = A[i*4 + 1]
+    for k in 0..4 { C[i*4 + k] = t[i*4 + 3 - k / 2 * 2] }
+  }
+})";
+  const ir::LoopFunc f = compacted(text);
+  ir::walk(f.body, [](const ir::Alloc& a) { EXPECT_EQ(ir::const_int(a.buffer->shape[0]), 3); });
+  expect_same(ir::parse_function(text), f);
+}
+
 TEST(CompactStorage, ATileOfUnknownNumberWithItsTail) {
   const char* text = R"(
 loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {

@@ -196,6 +196,15 @@ TEST(Vectorize, RefusesLanesThatCollideTwoByTwo) {
   EXPECT_EQ(d.code, "lower.vectorize.conflict");
 }
 
+TEST(Vectorize, LanesThatAreOffAddNothing) {
+  const char* text = R"(
+loops f(A: in i64[8], s: inout i64[1]) where n in 0..8 stage scheduled {
+  vectorized for j in 0..8 { if j < n { s[0] sum= A[j] + 1 } }
+})";
+  for (const int64_t n : {0, 3, 8})
+    expect_same(ir::parse_function(text), after(vectorize, text), {n});
+}
+
 TEST(Vectorize, RefusesARunningSum) {
   const Diagnostic d =
       refusal(R"(loops f(A: in f32[8], C: out f32[8], s: inout f32[]) stage scheduled {

@@ -234,6 +234,18 @@ TEST(References, EndWithTheStepThatReplacesTheirLoop) {
   EXPECT_EQ(diagnostic_of([&] { s.block("Q"); }).code, "schedule.block.unknown");
 }
 
+TEST(Parallel, SeesWhatLetsMakeOfTheLoop) {
+  const auto parallel = [](const std::string& let) {
+    Schedule s(ir::parse_function("loops f(A: in f32[8], I: in i64[4], B: out f32[8]) {" + let +
+                                  " block B(v: spatial 8 = i + t) reads A[v] writes B[v] {"
+                                  " B[v] = A[v] } } }"));
+    s.parallel(s.loops("B")[0]);
+  };
+  parallel("for i in 0..4 { let t = i");
+  for (const char* same : {"for i in 0..4 { let t = 0 - i", "for i in 0..4 { let t = I[i]"})
+    EXPECT_EQ(diagnostic_of([&] { parallel(same); }).code, "schedule.loop.dependence") << same;
+}
+
 TEST(Parallel, HoldsNoLoopsThatAreBound) {
   Schedule s(matmul(4, 6, 5));
   const auto [y, x, k] = s.loops<3>("C");

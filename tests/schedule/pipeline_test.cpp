@@ -95,6 +95,26 @@ TEST(Pipeline, IsRightForLoopsShorterThanItsStages) {
   }
 }
 
+/// The loop does not start at 0, and an iteration fills more than it reads.
+TEST(Pipeline, CountsFromTheLoopsStartAndKeepsAllThatIsFilled) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops later(A: in f32[40], C: out f32[32]) {
+  for j in 0..8 { C[j] = 0.0 }
+  for i in 2..8 {
+    alloc B: f32[40] shared
+    for j in 0..6 { block B(v: spatial 40 = i * 4 + j) reads A[v] writes B[v] { B[v] = A[v] } }
+    for j in 0..4 { block C(v: spatial 32 = i * 4 + j) reads B[v] writes C[v] { C[v] = B[v] } }
+  }
+})");
+  for (const Overlap overlap : {Overlap::Sync, Overlap::Async}) {
+    Schedule s(f);
+    s.pipeline(s.loops("C")[0], 3, overlap);
+    EXPECT_NE(ir::print(s.func()).find("alloc B: f32[3, 6] shared"), std::string::npos)
+        << ir::print(s.func());
+    expect_same_in_all_orders(f, s);
+  }
+}
+
 TEST(Pipeline, LowersToAPrologueASteadyStateAndAnEpilogue) {
   Schedule s(rows(50));
   s.pipeline(s.loops("C")[0], 3);

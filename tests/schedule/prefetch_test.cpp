@@ -100,8 +100,8 @@ loops maybe(A: in f32[n], C: out f32[8]) where n in 0..100 {
             "schedule.prefetch.empty");
 
   Schedule u(ir::parse_function(R"(
-loops lets(A: in f32[16], C: out f32[8]) {
-  for i in 0..8 { let j = i * 2  C[i] = A[j]
+loops lets(A: in f32[16], J: in i64[8], C: out f32[8]) {
+  for i in 0..8 { let j = J[i]  C[i] = A[j]
     block D() {} }
 })"));
   const LoopRef l = u.loops("D")[0];

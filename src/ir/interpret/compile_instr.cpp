@@ -2,6 +2,7 @@
 // Calls of declared instructions: the operands as views of the regions handed to them.
 #include "ir/build.h"
 #include "ir/interpret/compiler.h"
+#include "ir/operand.h"
 #include "support/str.h"
 
 namespace tilewright::ir::run {
@@ -32,21 +33,15 @@ Compiler::Storage Compiler::view(const InstrCall& call, size_t i) {
     if (region.rank) v.peer = region.rank;
     return v;
   }
-  // The operand's dimensions are the region's, less those of extent 1 when there are too many.
-  std::vector<int> dims;
+  // Extents that only the run knows are compared there, dimension by dimension.
   const size_t rank = region.ranges.size(), wanted = declared.shape.size();
-  size_t spare = rank >= wanted ? rank - wanted : 0;
-  for (size_t d = 0; d < rank; ++d) {
-    const bool fits = dims.size() < wanted &&
-                      const_int(region.ranges[d].extent) == const_int(declared.shape[dims.size()]);
-    if (spare > 0 && is_const(region.ranges[d].extent, 1) && !fits)
-      --spare;
-    else if (spare > 0 && is_const(region.ranges[d].extent, 1) && rank - d > wanted - dims.size())
-      --spare;  // a leading 1 is left out rather than a later one
-    else
-      dims.push_back(static_cast<int>(d));
+  std::optional<std::vector<size_t>> dims = operand_dims(region, declared);
+  if (!dims) {
+    dims.emplace();
+    for (size_t d = 0; d < rank; ++d)
+      if (rank == wanted || !is_const(region.ranges[d].extent, 1)) dims->push_back(d);
   }
-  if (dims.size() != wanted)
+  if (dims->size() != wanted)
     wrong_shape(str("the region has ", rank, " dimensions, the operand ", wanted));
   const auto operand_index = static_cast<Reg>(program_.instr_operands.size());
   program_.instr_operands.push_back(&declared);
@@ -55,7 +50,7 @@ Compiler::Storage Compiler::view(const InstrCall& call, size_t i) {
   v.region = box.ranges;
   v.dims.clear();
   for (size_t i = 0; i < wanted; ++i) {
-    const auto d = static_cast<size_t>(dims[i]);
+    const size_t d = (*dims)[i];
     const std::optional<int64_t> have = const_int(region.ranges[d].extent);
     const std::optional<int64_t> want = const_int(declared.shape[i]);
     if (have && want && *have != *want)

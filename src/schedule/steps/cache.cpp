@@ -50,6 +50,21 @@ void refuse_calls(const Stmt& root, const ir::Buffer& buffer, std::string_view s
   });
 }
 
+/// Does the block add to what stands in `buffer`, by itself or by what it holds?
+bool reduces_into(const ir::Block& block, const ir::Buffer& buffer) {
+  bool found = false;
+  ir::walk(
+      block.body,
+      [&](const ir::Update& u) {
+        for (const ir::Target& t : u.targets) found = found || t.buffer == buffer;
+      },
+      [&](const ir::InstrCall& c) {
+        for (size_t i = 0; i < c.operands.size(); ++i)
+          found = found || (c.operands[i].buffer == buffer && c.form == ir::InstrForm::Update);
+      });
+  return found;
+}
+
 /// for … { block copy(v…) { to[v…] = from[v…] } } over `region`.
 Stmt copy_nest(const std::string& block_name, const ir::Region& region, const ir::Buffer& from,
                const ir::Buffer& to, const arith::Context& context) {
@@ -119,7 +134,7 @@ Results CacheWrite::apply(Program& program) const {
       refuse("schedule.cache_write.read", name, b,
              str("the block reads `", to->name, "` besides writing it"),
              "cache a result that the block only writes or reduces into");
-  if (b.body.as<ir::Update>() && (!b.init || !starts_below(program, b, nest)))
+  if (reduces_into(b, to) && (!b.init || !starts_below(program, b, nest)))
     refuse("schedule.cache_write.init", name, b,
            str("it goes on reducing what another block put into `", to->name, "`"),
            "cache the result before decompose_reduction or rfactor splits the init off");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "arith/region.h"
 #include "ir/build.h"
+#include "ir/print.h"
 #include "schedule/nests.h"
 #include "schedule/steps.h"
 #include "support/str.h"
@@ -69,6 +71,40 @@ void check_uses(const Program& program, const ir::Block& block, const Stmt& nest
   }
 }
 
+/// Where the new place asks for more instances than the old one ran (a tile past a predicate), what
+/// they read must be there.
+void check_inputs(const Program& program, const ir::Block& block,
+                  const std::vector<ir::Range>& old_domain, const Placement& placement,
+                  const ir::For& loop, const Refuse& refuse) {
+  arith::Context context = program.context_at(program.path_to(loop));
+  bool more = false;
+  ir::VarMap values;
+  std::vector<ir::Var> vars;
+  for (size_t i = 0; i < block.iters.size(); ++i) {
+    const ir::Range &was = old_domain[i], &is = placement.domain[i];
+    const ir::Expr extent = block.iters[i].extent;
+    // Past its own extent place_block's predicate holds the block back.
+    const bool lower = context.can_prove(was.min <= 0) || context.can_prove(was.min <= is.min);
+    const bool upper = context.can_prove(extent <= was.min + was.extent) ||
+                       context.can_prove(is.min + is.extent <= was.min + was.extent);
+    more = more || !lower || !upper;
+    vars.emplace_back(block.iters[i].var.name());
+    context.bind(vars[i], is.min, is.extent);
+    context.assume(ir::Expr(0) <= vars[i]);
+    context.assume(vars[i] < extent);
+    values[block.iters[i].var] = vars[i];
+  }
+  if (!more) return;
+  for (const ir::Region& r : block.reads) {
+    const ir::Region region = arith::widen(ir::substitute(r, values), vars, context);
+    if (is_written_before(program, region, Stmt::of(loop), context)) continue;
+    refuse("schedule.compute_at.more",
+           str("it would run for more of its domain there, and not all of ", ir::print(region),
+               " is known to be written before"),
+           "compute the producer of that input further out first");
+  }
+}
+
 }  // namespace
 
 Results ComputeAt::apply(Program& program) const {
@@ -114,6 +150,11 @@ Results ComputeAt::apply(Program& program) const {
   for (const ir::BlockIter& it : p.iters) placement.domain.push_back({0, it.extent});
   for (size_t d = 0; d < result.iter_of_dim.size(); ++d)
     placement.domain[result.iter_of_dim[d]] = needed.ranges[d];
+  const Path path = program.path_to(p);
+  const Stmt apart = *std::find_if(path.begin(), path.end(), [&](const Stmt& around) {
+    return !contains(around, Stmt::of(at));
+  });
+  check_inputs(program, p, iterated(program, p, apart), placement, at, refuse);
   const Stmt moved = place_block(p, placement, nullptr, context);
 
   const ir::Var var = at.var;

@@ -238,6 +238,9 @@ Results Pad::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   require_outside_of_blocks(program, b, name);
   const Refuse refuse{b};
+  if (holds_others(b))
+    refuse("schedule.pad.body", "an instruction or another block stands inside of it",
+           "pad before tensorize and blockize");
   const ResultIndex result = require_plain_result(b, name);
   const Domain domain = padded_domain(program, b, multiples, refuse);
   if (std::none_of(domain.padded.begin(), domain.padded.end(), [](bool p) { return p; })) return {};

@@ -81,6 +81,9 @@ Results Reindex::apply(Program& program) const {
   const ir::Block& b = program.block(block);
   require_outside_of_blocks(program, b, name);
   const Refuse refuse{b, buffer};
+  if (holds_others(b))
+    refuse("schedule.reindex.body", "an instruction or another block stands inside of it",
+           "reindex before tensorize and blockize");
   const ir::Buffer old = buffer_of(b, buffer);
   if (!old)
     refuse("schedule.reindex.buffer", "the block touches no buffer of that name",

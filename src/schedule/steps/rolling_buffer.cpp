@@ -212,7 +212,9 @@ Results RollingBuffer::apply(Program& program) const {
     return a.buffer == old ? self(a.body) : self.children(a);
   });
   body = with_change(body, {old, now, index, ranges});
-  require(static_cast<bool>(body), "only blocks use the buffer");
+  if (!body)
+    refuse("schedule.rolling_buffer.call", str("an instruction works on `", old->name, "`"),
+           "use it before tensorize");
   program.set_body(body);
   const Stmt turned = Stmt::of(*find_loop(program.func().body, var));
   program.replace(turned, ir::make_stmt<ir::Alloc>(alloc->span, now, turned));

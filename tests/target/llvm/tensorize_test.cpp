@@ -188,7 +188,6 @@ TEST(TensorizeNative, TwoBitsTimesOneBit) {
 /// An instruction declared here, with a layout that none in src/ has: b by columns.
 TEST(TensorizeNative, AUsersOwnInstruction) {
   const ir::TargetSpec& spec = host_target();
-  if (!spec.isa.has(ir::Isa::Avx512Vnni)) GTEST_SKIP() << "this machine has no VNNI";
   const ir::Unit unit = ir::parse(R"(
 instr columns(acc: inout i32[8] register, w: in i8[4, 8] layout (k, n) -> [address: n*4 + k] extents [32], x: in u8[4]) {
   compute { for n in 0..8 { acc[n] = 0:i32 }  for n in 0..8 { for k in 0..4 { acc[n] sum= i32(w[k, n]) * i32(x[k]) } } }
@@ -222,7 +221,9 @@ loops f(A: in u8[5, 12], B: in i8[12, 16], C: out i32[5, 16]) stage scheduled {
     s.tensorize(x1, name);
     expect_native(f, s.func(), spec);
     const std::string text = emit_assembly(lowered(s.func(), spec), spec);
-    EXPECT_EQ(count(text, "vpdpbusd") > 0, std::string(name) == "columns_vnni");
+    // Without VNNI the call becomes its meaning.
+    const bool has = spec.isa.has(ir::Isa::Avx512Vnni) || spec.isa.has(ir::Isa::AvxVnni);
+    EXPECT_EQ(count(text, "vpdpbusd") > 0, has && std::string(name) == "columns_vnni");
   }
 }
 
