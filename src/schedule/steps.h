@@ -419,9 +419,9 @@ struct Pipeline {
 ///       for k in 0..n + 1 { if 1 <= k { C[k - 1] = g(B[(k - 1) % 2]) }
 ///                           if k < n { B[k % 2, i] = f(A[k, i]) } }
 /// Each statement of the body runs `delays` iterations late, in the new `order` of their numbers,
-/// so that an iteration works on several old ones, whose loops can be merged. Legal when statements
-/// that need each other's results keep their order, and what other iterations see is touched
-/// without a shift.
+/// so that an iteration works on several old ones, whose loops can be merged. Legal when accesses
+/// that meet keep their order: in one iteration always, in different ones where the buffer lives
+/// longer than an iteration. Other buffers get a slot for each iteration in flight.
 struct Stagger {
   LoopRef loop;
   std::vector<Number> delays, order;

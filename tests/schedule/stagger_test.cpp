@@ -105,22 +105,66 @@ TEST(Stagger, Refuses) {
   EXPECT_EQ(refusal(kChain, "D", {0, 1, 2, -1}, {0, 1, 2, 3}, "delay is -1"), turns);
   EXPECT_EQ(refusal(kChain, "D", {0, 1, 2, 2}, {0, 1, 2, 2}, "statement 2 occurs twice"), turns);
   EXPECT_EQ(refusal(kChain, "D", {0, 1, 2, 2}, {0, 1, 2, 4}, "statement 4 does not exist"), turns);
-  EXPECT_EQ(refusal(kChain, "D", {1, 0, 2, 2}, {0, 1, 2, 3}, "0 and 1 both touch `B`"), dependence);
-  EXPECT_EQ(refusal(kChain, "D", {0, 0, 2, 2}, {1, 0, 2, 3}, "0 and 1 both touch `B`"), dependence);
-  EXPECT_EQ(refusal(kChain, "D", {0, 2, 1, 2}, {0, 1, 2, 3}, "1 and 2 both touch `C`"), dependence);
+  EXPECT_EQ(refusal(kChain, "D", {1, 0, 2, 2}, {0, 1, 2, 3},
+                    "`B` is written by block `B` and read by block `C` in the same"),
+            dependence);
+  EXPECT_EQ(refusal(kChain, "D", {0, 0, 2, 2}, {1, 0, 2, 3},
+                    "`B` is written by block `B` and read by block `C` in the same"),
+            dependence);
+  EXPECT_EQ(refusal(kChain, "D", {0, 2, 1, 2}, {0, 1, 2, 3},
+                    "`C` is written by block `C` and read by block `D` in the same"),
+            dependence);
 
-  const char* carried = R"(
-loops carried(A: in f32[6], C: out f32[6], D: out f32[6]) {
-  for i in 0..6 {
+  const char* loaded = R"(
+loops loaded(N: inout i64[1], A: in f32[6], C: out f32[6]) {
+  for i in 0..N[0] {
     block C(v: spatial 6 = i) reads A[v] writes C[v] { C[v] = A[v] * 2.0 }
-    block D(v: spatial 6 = i) reads C[v] writes D[v] { D[v] = C[v] + 1.0 }
+    block N(v: ordered 6 = i) writes N[0] { N[0] = 3 }
   }
 })";
-  EXPECT_EQ(refusal(carried, "C", {0, 1}, {0, 1}, "`C`, which other iterations see"), dependence);
-  EXPECT_EQ(refusal(carried, "C", {1, 1}, {1, 0}, "`C`, which other iterations see"), dependence);
-  Schedule s(ir::parse_function(carried));
-  s.stagger(s.loops("C")[0], {1, 1}, {0, 1});
-  expect_same(ir::parse_function(carried), s);
+  EXPECT_EQ(refusal(loaded, "C", {0, 1}, {0, 1}, "read from memory"), "schedule.overlap.body");
+}
+
+/// `P` writes C[i + 1]; `Q` reads what it wrote before, now, or is to overwrite later.
+ir::LoopFunc meeting(const std::string& index) {
+  return ir::parse_function(R"(
+loops meeting(A: in f32[6], C: inout f32[8], D: out f32[6]) {
+  for i in 0..6 {
+    block P(v: spatial 6 = i) reads A[v] writes C[v + 1] { C[v + 1] = A[v] * 2.0 }
+    block Q(v: spatial 6 = i) reads C[)" +
+                            index + R"(] writes D[v] { D[v] = C[)" + index + R"(] + 1.0 }
+  }
+})");
+}
+
+TEST(Stagger, KeepsTheOrderOfAccessesInDifferentIterations) {
+  // By how many iterations Q may come after P, standing behind it and before it.
+  struct Case {
+    const char* index;
+    std::vector<int64_t> behind, ahead;
+  };
+  for (const Case& c : {Case{"v", {0, 1, 2, 3}, {1, 2, 3}}, Case{"v + 1", {0, 1, 2, 3}, {1, 2, 3}},
+                        Case{"v + 2", {0}, {1}}, Case{"6 - v", {0}, {1}}}) {
+    const ir::LoopFunc f = meeting(c.index);
+    for (const bool swap : {false, true}) {
+      std::vector<int64_t> accepted;
+      for (int64_t by = -3; by <= 3; ++by) {
+        Schedule s(f);
+        const std::vector<Number> delays = {std::max<int64_t>(0, -by), std::max<int64_t>(0, by)};
+        try {
+          s.stagger(s.loops("P")[0], delays,
+                    swap ? std::vector<Number>{1, 0} : std::vector<Number>{0, 1});
+        } catch (const Error& e) {
+          EXPECT_EQ(e.diagnostic.code, "schedule.stagger.dependence");
+          EXPECT_NE(e.diagnostic.notes[0].find("`C` is"), std::string::npos);
+          continue;
+        }
+        accepted.push_back(by);
+        expect_same(f, s);
+      }
+      EXPECT_EQ(accepted, swap ? c.ahead : c.behind) << "C[" << c.index << "], swap " << swap;
+    }
+  }
 }
 
 }  // namespace

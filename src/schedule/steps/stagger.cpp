@@ -55,27 +55,45 @@ Turns turns_of(const Program& program, const Stagger& step, size_t stmts, const 
   return out;
 }
 
-/// Two statements that touch one buffer, one writing, keep their order. What lives for one
-/// iteration has a place for each iteration in flight, so that only the same iteration's count.
-void require_order(const OpenBody& body, const Turns& turns, const Refuse& refuse) {
-  std::vector<Touches> touches;
-  for (const Stmt& s : body.stmts) touches.emplace_back(std::vector<Stmt>{s});
-  for (size_t i = 0; i < touches.size(); ++i)
-    for (size_t j = i + 1; j < touches.size(); ++j) {
-      const bool together = turns.delays[i] == turns.delays[j];
-      if (together && turns.places[i] < turns.places[j]) continue;
-      for (const ir::Buffer& b : touches[i].all) {
-        if (!touches[j].touches(b) || (!touches[i].writes(b) && !touches[j].writes(b))) continue;
-        const bool own =
-            std::find(body.buffers.begin(), body.buffers.end(), b) != body.buffers.end();
-        if (own && turns.delays[i] < turns.delays[j]) continue;
-        refuse("schedule.stagger.dependence",
-               str("statements ", i, " and ", j, " both touch `", b->name, "`",
-                   own ? "" : ", which other iterations see"),
-               own ? "let the first of them run as early as the second, and before it"
-                   : "give both the same delay, and keep their order");
+/// Whether statement a of an iteration runs before statement b of the one `later` iterations on.
+bool before(const Turns& turns, size_t a, size_t b, int64_t later) {
+  const int64_t between = turns.delays[b] + later - turns.delays[a];
+  return between > 0 || (between == 0 && turns.places[a] < turns.places[b]);
+}
+
+/// Two accesses that meet, one writing, keep their order: within an iteration, and in different
+/// ones unless each iteration has a place of its own for what it allocates.
+void require_order(const Program& program, const ir::For& loop, const OpenBody& body,
+                   const Turns& turns, const Refuse& refuse) {
+  const auto require = [&](size_t a, size_t b, int64_t later, const Conflict& c) {
+    if (before(turns, a, b, later)) return;
+    const int64_t least = std::max<int64_t>(0, turns.delays[a] - later);
+    refuse("schedule.stagger.dependence",
+           str(c.text(), later ? " in a later iteration" : " in the same iteration",
+               ", but statement ", b, " would run before statement ", a),
+           str("give statement ", b, " a delay of ", least, " or more, and with just ", least,
+               " a place after statement ", a));
+  };
+  std::vector<std::vector<Access>> accesses;
+  for (const Stmt& s : body.stmts) accesses.push_back(accesses_of(s));
+  for (size_t i = 0; i < accesses.size(); ++i)
+    for (size_t j = i + 1; j < accesses.size(); ++j)
+      for (const Access& a : accesses[i])
+        for (const Access& b : accesses[j])
+          if (a.region.buffer == b.region.buffer && (a.write || b.write)) require(i, j, 0, {a, b});
+
+  const auto has = [&](size_t stmt, const Access& a) {
+    return std::any_of(accesses[stmt].begin(), accesses[stmt].end(), [&](const Access& b) {
+      return b.block == a.block && b.write == a.write && b.region.buffer == a.region.buffer;
+    });
+  };
+  for (const Conflict& c : conflicts_across(loop, loop, program))
+    for (size_t i = 0; i < accesses.size(); ++i)
+      for (size_t j = 0; j < accesses.size(); ++j) {
+        if (i == j || !has(i, c.first) || !has(j, c.second)) continue;
+        if (c.first_earlier) require(i, j, 1, c);
+        if (c.second_earlier) require(j, i, 1, {c.second, c.first});
       }
-    }
 }
 
 }  // namespace
@@ -86,7 +104,7 @@ Results Stagger::apply(Program& program) const {
   require_divisible(program, k, name);
   const OpenBody body = open_body(k.body);
   const Turns turns = turns_of(program, *this, body.stmts.size(), refuse);
-  require_order(body, turns, refuse);
+  require_order(program, k, body, turns, refuse);
 
   std::vector<Stmt> stmts = body.stmts;
   std::vector<ir::Buffer> rings, scratch;
