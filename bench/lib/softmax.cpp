@@ -2,8 +2,8 @@
 #include "softmax.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <vector>
 
 #include "lower/to_blocks.h"
 #include "roofs.h"
@@ -16,6 +16,7 @@ using namespace tilewright;
 using schedule::BlockRef;
 using schedule::kOpen;
 using schedule::LoopRef;
+using schedule::Number;
 using schedule::Schedule;
 
 namespace {
@@ -25,10 +26,11 @@ te::Program softmax(int64_t rows, int64_t cols, int64_t chains) {
   const te::Tensor x = te::placeholder("x", ir::Elem::F32, {rows, cols});
   const te::Axis k = te::reduce_axis(cols / chains, "k"), l = te::reduce_axis(chains, "l"),
                  j = te::reduce_axis(cols / chains, "j"), c = te::reduce_axis(chains, "c");
-  // NaN need not win here: it reaches every result of its row through the sum.
+  // NaN need not win here: it reaches every result of its row through the sum. The new term stands
+  // last, where an instruction for the maximum can take it from memory.
   const ir::Reducer greater = te::reducer("greater", {ir::Elem::F32},
                                           [](const te::Tuple& a, const te::Tuple& b) {
-                                            return te::Tuple{te::select(a[0] < b[0], b[0], a[0])};
+                                            return te::Tuple{te::select(b[0] < a[0], a[0], b[0])};
                                           },
                                           {te::Expr(-std::numeric_limits<float>::infinity())});
   const te::Tensor top = te::compute("top", {rows, chains}, [&](te::Var y, te::Var i) {
@@ -90,15 +92,16 @@ Schedule schedule_softmax(int64_t rows, int64_t cols, const ir::TargetSpec& spec
   map_in_vectors(s, "out", 2, spec);
 
   // The exponentials keep the FMA units busy; the loads and stores of the other two passes fit in
-  // between, for other rows. Two rows apart, none waits for a maximum or a sum.
+  // between, for other rows: so far apart that none waits for a maximum, a sum or a quotient.
   enum { kTopInit, kTop, kM, kPartInit, kE, kS, kR, kOut };
   const LoopRef all =
-      s.stagger(tile, {0, 0, 0, 2, 2, 2, 2, 4}, {kTopInit, kPartInit, kTop, kE, kOut, kM, kS, kR});
+      s.stagger(tile, {0, 0, 0, 2, 2, 2, 3, 4}, {kTopInit, kPartInit, kTop, kE, kOut, kM, kS, kR});
   s.merge(s.merge(top_col, sums), s.loops("out")[1]);
   // Nothing is asked in the inner loops at the borders either.
-  std::array<int64_t, 4> borders = {2, 4, rows, rows + 2};
-  std::sort(borders.begin(), borders.end());
-  s.partition(all, {borders[0], borders[1], borders[2], borders[3]});
+  std::vector<Number> borders = {2, 3, 4, rows, rows + 2, rows + 3};
+  std::sort(borders.begin(), borders.end(),
+            [](const Number& a, const Number& b) { return a.value < b.value; });
+  s.partition(all, borders);
   return s;
 }
 
