@@ -11,12 +11,12 @@ set(TW_TESTS_USE_schedule te lower runtime)
 set(TW_TESTS_USE_lower schedule runtime)
 set(TW_TESTS_USE_ops driver)
 set(TW_TESTS_USE_target te schedule lower runtime)
-set(TW_TESTS_USE_runtime support)
+set(TW_TESTS_USE_runtime module support)
 set(TW_TESTS_USE_module support)
 set(TW_TESTS_USE_vdla support)
 
 # Layers whose tests feed hostile bytes to a reader: `make test` runs them under sanitizers too.
-set(TW_UNTRUSTED support ir module frontend)
+set(TW_UNTRUSTED support ir module runtime frontend)
 
 function(tw_test_program name folder)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
@@ -68,6 +68,19 @@ function(tw_add_tests)
   if(TARGET test_arith)  # the rules of the simplifier are proved, not sampled
     target_link_libraries(test_arith PRIVATE z3)
   endif()
+
+  # Kernels for the tests of modules, linked like the compiler's: nothing but themselves.
+  add_library(test_kernels MODULE EXCLUDE_FROM_ALL ${tests}/module/kernels.c)
+  set_target_properties(test_kernels PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_include_directories(test_kernels PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_compile_options(test_kernels PRIVATE -O2 -fno-stack-protector -ffreestanding -fno-sanitize=all)
+  target_link_options(test_kernels PRIVATE -nostdlib -fno-sanitize=all)
+  foreach(program test_module test_runtime)
+    if(TARGET ${program})
+      add_dependencies(${program} test_kernels)
+      target_compile_definitions(${program} PRIVATE TW_TEST_KERNELS="$<TARGET_FILE:test_kernels>")
+    endif()
+  endforeach()
 
   file(GLOB_RECURSE llvm_sources CONFIGURE_DEPENDS ${tests}/target/llvm/*.cpp)
   if(TILEWRIGHT_LLVM AND llvm_sources)

@@ -74,9 +74,8 @@ std::optional<Definition> definition_of(Graph& graph, const Node& node) {
   for (const ValueId id : node.outputs) types.push_back(id == kNoValue ? Type{} : graph.type(id));
   Call call(graph, *node.op, node.attrs, node.inputs, node.origin, node.bodies);
   call.bind(out.inputs, std::move(types));
-  const auto chosen =
-      std::ranges::find_if(node.op->algorithms,
-                           [&](const Algorithm& a) { return !a.applies || a.applies(call); });
+  const auto chosen = std::ranges::find_if(
+      node.op->algorithms, [&](const Algorithm& a) { return !a.applies || a.applies(call); });
   require(chosen != node.op->algorithms.end(), "no algorithm of the operator applies");
   out.results = chosen->define(call);
   std::unordered_set<te::Stage> seen;

@@ -17,7 +17,9 @@ bool has_elements(const Graph& graph, ValueId id) {
 
 }  // namespace
 
-bool is_computed(const OpDef& op) { return op.loops || !op.algorithms.empty(); }
+bool is_computed(const OpDef& op) {
+  return op.special == Special::None && (op.loops || !op.algorithms.empty());
+}
 
 bool may_give_sizes(const Value& value) {
   const TensorType* t = value.type.tensor();

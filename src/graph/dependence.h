@@ -10,7 +10,7 @@
 
 namespace tilewright::graph {
 
-/// A kernel computes it: tensor expressions or loops.
+/// A kernel computes it: tensor expressions or loops. Views are not computed, though they could be.
 bool is_computed(const OpDef& op);
 
 /// Calls f(id) for every value that the node or its bodies mention as an input or result.

@@ -4,9 +4,8 @@
 namespace tilewright::graph {
 
 const OpDef& group_op() {
-  static const OpDef def = define_op({.name = "group",
-                                      .fusion = FusionKind::Opaque,
-                                      .special = Special::Group});
+  static const OpDef def =
+      define_op({.name = "group", .fusion = FusionKind::Opaque, .special = Special::Group});
   return def;
 }
 

@@ -43,9 +43,9 @@ struct Pass {
 /// The options of a run, and what it reports.
 struct PassContext {
   Services services;
-  std::vector<std::string> skip;                          // names of passes left out
-  std::function<void(const Pass&, const Graph&)> after;   // called after each pass; may be empty
-  std::vector<PassTime> times;                            // one entry per pass that ran
+  std::vector<std::string> skip;                         // names of passes left out
+  std::function<void(const Pass&, const Graph&)> after;  // called after each pass; may be empty
+  std::vector<PassTime> times;                           // one entry per pass that ran
   FusionReport fusion;
 };
 

@@ -32,10 +32,10 @@ class Verifier {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw InternalError(str("the graph is broken: ", what,
-                            at_ ? str(" (at `", at_->op ? at_->op->name : "?", "` ",
-                                      at_->origin.text, ")")
-                                : std::string()));
+    throw InternalError(
+        str("the graph is broken: ", what,
+            at_ ? str(" (at `", at_->op ? at_->op->name : "?", "` ", at_->origin.text, ")")
+                : std::string()));
   }
   void check(bool ok, const std::string& what) const {
     if (!ok) fail(what);

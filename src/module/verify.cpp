@@ -78,8 +78,10 @@ bool Verifier::sizes() {
   if (!reg(plan_.arena_bytes)) return bad("the size of the arena is in no register");
   if (!starts_.resize(allocator_, plan_.code.size() + 1) ||
       !entry_.resize(allocator_, plan_.registers) ||
-      !facts_.at_entry.resize(allocator_, plan_.values.size()))
+      !facts_.at_entry.resize(allocator_, plan_.values.size()) ||
+      !facts_.outputs.resize(allocator_, module_.outputs.size()))
     return error_.set("no memory to verify the module's plan");
+  for (ValueId& id : facts_.outputs) id = kNone;
   return true;
 }
 
@@ -135,6 +137,9 @@ bool Verifier::written_registers() {
 bool Verifier::values() {
   for (ValueId id = 0; id < plan_.values.size(); ++id)
     if (!value(id)) return false;
+  for (size_t i = 0; i < module_.outputs.size(); ++i)
+    if (facts_.outputs[i] == kNone)
+      return bad("nothing sets output `%s`", module_.name(module_.outputs[i].name));
   return true;
 }
 
@@ -179,7 +184,10 @@ bool Verifier::value(ValueId id) {
     case Storage::Input: facts_.at_entry[id] = 1; return true;
     case Storage::Output:
       facts_.at_entry[id] = fixed && v.own_shape == 0 && v.type.is_tensor();
-      return true;
+      if (facts_.outputs[v.index] != kNone) return bad("output %u has two values", v.index);
+      facts_.outputs[v.index] = id;
+      return facts_.at_entry[id] != 0 || module_.outputs[v.index].donor == kNone ||
+             bad("output %u takes over an input, but its size is not known", v.index);
     case Storage::Arena:
       facts_.at_entry[id] = fixed && v.own_shape == 0;
       if (v.own_shape != 0) return bad("value %u of the arena has no shape", id);
@@ -309,6 +317,10 @@ bool Verifier::value_operation(PlanOp op, std::span<const uint32_t> words) {
       return (v.type.is_tensor() && v.type == from.type && may_write(plan_, id)) ||
              bad("value %u cannot be copied into value %u", words[2], id);
     }
+    case PlanOp::StoreElement:
+      return (v.type.is_tensor() && v.type.elem <= ElemType::U64 && bits_of(v.type.elem) >= 8 &&
+              may_write(plan_, id)) ||
+             bad("an element of value %u is written, which holds no integers", id);
     default: return false;
   }
 }

@@ -9,6 +9,7 @@ namespace tilewright {
 /// What the verifier found out about a plan and a run needs to know.
 struct PlanFacts {
   Array<uint8_t> at_entry;   // for each value: 1 when it is defined before the body runs
+  Array<ValueId> outputs;    // for each output, its value
   uint32_t max_buffers = 0;  // of one kernel call
   uint32_t max_scalars = 0;
   uint32_t max_operands = 0;    // inputs and outputs of one host call

@@ -55,6 +55,19 @@ bool apart(const ModuleView& module, const Place& a, const Place& b) {
   return true;
 }
 
+/// Memory that the runtime allocates and constants are aligned to 64 bytes.
+bool aligned(const ModuleView& module, const Place& place, const KernelParam& param) {
+  using Space = Place::Space;
+  const int64_t alignment = int64_t{1} << param.log2_alignment;
+  switch (place.space) {
+    case Space::Input: return module.inputs[place.index].alignment >= alignment;
+    case Space::Output: return module.outputs[place.index].alignment >= alignment;
+    case Space::Constant: return true;
+    case Space::Arena: return place.begin % alignment == 0;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool may_write(const PlanView& plan, ValueId id) {
@@ -92,8 +105,7 @@ bool verify_call(const CallChecks& checks, PlanOp op, std::span<const uint32_t> 
     Place place;
     if (!place_of(plan, checks.facts, values[i], place))
       return bad("it is not certain where a parameter lies", name);
-    if (place.space == Place::Space::Arena &&
-        (place.begin & ((int64_t{1} << param.log2_alignment) - 1)) != 0)
+    if (!aligned(module, place, param))
       return bad("a parameter is not aligned as the kernel needs", name);
     for (size_t k = 0; writes && k < buffers; ++k) {
       Place other;
@@ -105,7 +117,8 @@ bool verify_call(const CallChecks& checks, PlanOp op, std::span<const uint32_t> 
   for (const int which : {2, 3}) {
     if (words[which] >= plan.constants.size()) continue;
     const int64_t bytes = plan.constants[words[which]];
-    if (bytes < 0) return bad("its workspace is negative", name);
+    if (bytes < 0 || bytes > int64_t{1} << 46)
+      return bad("its workspace is too large for any machine", name);
     int64_t& most = which == 2 ? checks.facts.workspace_bytes : checks.facts.scratch_bytes;
     most = std::max(most, bytes);
   }

@@ -38,6 +38,8 @@ struct IsInfAttrs {
 };
 std::span<const graph::OpDef> activation_ops();
 
+std::span<const graph::OpDef> arg_reduce_ops();  // arg_max, arg_min
+
 std::span<const graph::OpDef> binary_ops();  // add, sub, mul, … of two tensors, broadcast
 
 struct BatchNormAttrs {
@@ -111,6 +113,40 @@ struct DropoutAttrs {
   static constexpr auto fields = std::tuple{graph::field("seed", &DropoutAttrs::seed)};
 };
 const graph::OpDef& dropout_op();
+
+std::span<const graph::OpDef> cumulative_ops();  // cum_prod, cum_sum
+
+const graph::OpDef& col2im_op();
+
+const graph::OpDef& causal_conv_op();
+
+const graph::OpDef& deform_conv_op();
+
+std::span<const graph::OpDef> grid_ops();  // affine_grid, grid_sample
+
+const graph::OpDef& max_unpool_op();
+
+std::span<const graph::OpDef> roi_ops();  // max_roi_pool, roi_align
+
+const graph::OpDef& nll_loss_op();
+
+std::span<const graph::OpDef> optimizer_ops();  // adagrad_step, adam_step, momentum_step
+
+std::span<const graph::OpDef> fourier_ops();  // dft, stft
+
+std::span<const graph::OpDef> signal_ops();  // windows, mel_weights
+
+std::span<const graph::OpDef> attention_ops();  // attention_scores, …
+
+const graph::OpDef& det_op();
+
+const graph::OpDef& linear_attention_op();
+
+const graph::OpDef& rotary_embedding_op();
+
+const graph::OpDef& einsum_op();
+
+const graph::OpDef& lrn_op();
 
 struct GatherNdAttrs {
   int64_t batch_dims = 0;
@@ -227,7 +263,6 @@ const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
 
-
 enum class Direction : uint8_t { Forward, Reverse, Both };
 struct RecurrentAttrs {
   Direction direction = Direction::Forward;
@@ -324,7 +359,6 @@ struct ResizeSizesAttrs {
 };
 /// (X, scales or sizes); results: the size of every dimension, and its scale (f64).
 const graph::OpDef& resize_sizes_op();
-
 
 struct SoftmaxAttrs {
   int64_t axis = -1;

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cfenv>
-#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace tilewright::runtime {
@@ -18,12 +18,11 @@ namespace {
 constexpr int kChunkBits = 12;
 constexpr uint64_t kChunkMask = (uint64_t{1} << kChunkBits) - 1;
 constexpr uint64_t kEpochMask = ~uint64_t{0} >> (2 * kChunkBits);
-constexpr int kMaxWorkers = 256;
 // Enough that a worker whose core is taken away costs little, few enough that a chunk's own cost
 // does not show.
 constexpr int kChunksPerWorker = 8;
 constexpr uint32_t kCallerSleeps = uint32_t{1} << 31;
-constexpr auto kSpinTime = std::chrono::microseconds(30);
+constexpr int64_t kSpinNanoseconds = 30'000;
 
 constexpr uint64_t pack(uint64_t epoch, uint64_t next, uint64_t end) {
   return epoch << (2 * kChunkBits) | next << kChunkBits | end;
@@ -39,16 +38,22 @@ void pause() {
 #endif
 }
 
-uint64_t pauses_in(std::chrono::nanoseconds time) {
+int64_t nanoseconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+uint64_t pauses_in(int64_t time) {
   // The best of several: a first run may be interrupted.
   constexpr int kProbe = 200;
   int64_t best = INT64_MAX;
   for (int round = 0; round < 5; ++round) {
-    const auto start = std::chrono::steady_clock::now();
+    const int64_t start = nanoseconds();
     for (int i = 0; i < kProbe; ++i) pause();
-    best = std::min<int64_t>(best, (std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, nanoseconds() - start);
   }
-  return static_cast<uint64_t>(time.count() * kProbe / std::max<int64_t>(best, 1)) + 1;
+  return static_cast<uint64_t>(time * kProbe / std::max<int64_t>(best, 1)) + 1;
 }
 
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected) {
@@ -96,9 +101,7 @@ int available_cpus() {
 ThreadPool::ThreadPool(int workers)
     : workers_(std::clamp(workers > 0 ? workers : available_cpus(), 1, kMaxWorkers)),
       // With more workers than CPUs a spinning one only keeps another from its work.
-      spins_(workers_ <= available_cpus() ? pauses_in(kSpinTime) : 1),
-      slots_(static_cast<size_t>(workers_)) {
-  threads_.reserve(static_cast<size_t>(workers_ - 1));
+      spins_(workers_ <= available_cpus() ? pauses_in(kSpinNanoseconds) : 1) {
   for (int w = 1; w < workers_; ++w) {
     Slot& slot = slots_[static_cast<size_t>(w)];
     slot.pool = this;
@@ -108,12 +111,10 @@ ThreadPool::ThreadPool(int workers)
       s->pool->work(s->worker);
       return nullptr;
     };
-    pthread_t thread;
-    if (pthread_create(&thread, nullptr, run, &slot) != 0) {
+    if (pthread_create(&slot.thread, nullptr, run, &slot) != 0) {
       workers_ = w;  // read by the threads only when a loop runs, which comes later
       break;
     }
-    threads_.push_back(thread);
   }
 }
 
@@ -121,7 +122,7 @@ ThreadPool::~ThreadPool() {
   stop_.store(true);
   bell_.fetch_add(1);
   futex_wake_all(bell_);
-  for (const pthread_t t : threads_) pthread_join(t, nullptr);
+  for (int w = 1; w < workers_; ++w) pthread_join(slots_[w].thread, nullptr);
 }
 
 void ThreadPool::parallel_for(int64_t count, tw_task task, void* closure) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <pthread.h>
 #include <type_traits>
-#include <vector>
 
 #include "tilewright/kernel.h"
 
@@ -53,6 +52,7 @@ class ThreadPool {
  private:
   // Two lines: neighbouring lines are fetched in pairs.
   static constexpr size_t kLine = 128;
+  static constexpr int kMaxWorkers = 256;
 
   /// The chunks a worker still has to do, next … end − 1, of the loop with this number: one word,
   /// so that taking a chunk and noticing that the loop is over are one step.
@@ -60,6 +60,7 @@ class ThreadPool {
     std::atomic<uint64_t> chunks{0};
     ThreadPool* pool = nullptr;
     int worker = 0;
+    pthread_t thread{};
   };
 
   void work(int worker);
@@ -72,8 +73,7 @@ class ThreadPool {
   int workers_;
   uint64_t spins_;  // pauses before a worker sleeps
   uint64_t epoch_ = 0;
-  std::vector<Slot> slots_;
-  std::vector<pthread_t> threads_;
+  Slot slots_[kMaxWorkers];  // in place: a pool needs no memory that could be refused
 
   // The loop; written by the caller before it publishes the slots, read after a chunk was taken.
   struct alignas(kLine) Job {

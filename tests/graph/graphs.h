@@ -18,9 +18,10 @@ struct Net : Builder {
   ValueId in(const std::string& name, const Shape& shape, ir::Elem elem = ir::Elem::F32) {
     return input(name, TensorType{.elem = elem, .shape = shape});
   }
+  /// Attributes that are not given have their defaults.
   ValueId operator()(std::string_view op, const std::vector<ValueId>& inputs,
-                     const Attrs& attrs = {}) {
-    return call(ops::op(op), attrs, inputs);
+                     const AttrList& attrs = {}) {
+    return call(ops::op(op), ops::op(op).read_attrs(attrs), inputs);
   }
   ValueId weights(const std::vector<int64_t>& shape, double value = 0.5) {
     int64_t count = 1;
@@ -29,7 +30,7 @@ struct Net : Builder {
                                    std::vector<double>(static_cast<size_t>(count), value)));
   }
   ValueId reduce(const std::string& name, ValueId x, std::vector<int64_t> axes) {
-    return (*this)(name, {x}, ops::ReduceAttrs{.axes = std::move(axes)});
+    return (*this)(name, {x}, {{"axes", std::move(axes)}});
   }
 };
 

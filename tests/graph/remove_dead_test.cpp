@@ -26,7 +26,7 @@ TEST(RemoveDead, KeepsWhatSizesAreReadFrom) {
   Net g;
   const ValueId n = g.in("n", dims({1}), ir::Elem::I64);
   const ValueId twice = g("add", {n, n});
-  g.output(g("reshape", {g.in("x", dims({4, 6})), twice}, ops::ReshapeAttrs{}));
+  g.output(g("reshape", {g.in("x", dims({4, 6})), twice}));
   const Graph after = cleaned(g.take());
   EXPECT_EQ(kernels(after.main(), after), "add -> %add\nreshape -> %reshape\n");
 }

@@ -313,12 +313,12 @@ class Fuser {
   FusionReport& report_;
   std::unordered_map<ValueId, int> makers_;
   std::unordered_map<ValueId, std::vector<int>> users_;
-  std::unordered_set<ValueId> escapes_;   // results of the function, and what sizes are read from
-  std::vector<std::vector<Flow>> flows_;  // by node: what it reads
+  std::unordered_set<ValueId> escapes_;     // results of the function, and what sizes are read from
+  std::vector<std::vector<Flow>> flows_;    // by node: what it reads
   std::vector<std::vector<ValueId>> data_;  // by node: likewise
-  std::vector<std::vector<int>> sizes_;   // by node: who makes what its sizes are read from
-  GroupOrder order_;                      // after what edges() fills
-  std::vector<GroupInfo> groups_;         // by the number of a group
+  std::vector<std::vector<int>> sizes_;     // by node: who makes what its sizes are read from
+  GroupOrder order_;                        // after what edges() fills
+  std::vector<GroupInfo> groups_;           // by the number of a group
   std::vector<std::optional<NodeCost>> costs_;
 };
 
