@@ -6,8 +6,10 @@
 #   tests/fuzz          one program each, not part of ctest
 
 # What the tests of a layer use beside the layer itself.
+set(TW_TESTS_USE_graph ops te lower)
 set(TW_TESTS_USE_schedule te lower runtime)
 set(TW_TESTS_USE_lower schedule runtime)
+set(TW_TESTS_USE_ops driver)
 set(TW_TESTS_USE_target te schedule lower runtime)
 set(TW_TESTS_USE_runtime module support)
 set(TW_TESTS_USE_module support)

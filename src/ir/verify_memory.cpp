@@ -63,10 +63,10 @@ void check_buffer(const BufferNode& b, const Span& at, const std::vector<Symbol>
 void check_symbol(const Symbol& s, const Span& at) {
   const std::string name = quoted(s.var.name());
   const Span& where = place(s.var->span, at);
-  if (s.min < 0 || s.min > s.max || s.divisor < 1)
+  if (s.min > s.max || s.divisor < 1)
     fail("ir.verify.symbol", where,
          str("symbol ", name, " ranges over ", s.min, "..", s.max, " in steps of ", s.divisor), {},
-         "state 0 <= min <= max and a divisor of at least 1");
+         "state min <= max and a divisor of at least 1");
   if (s.max / s.divisor * s.divisor < s.min)
     fail("ir.verify.symbol", where,
          str("no multiple of ", s.divisor, " lies in the range ", s.min, "..", s.max, " of symbol ",

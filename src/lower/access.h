@@ -62,9 +62,9 @@ class Renamer {
   const std::unordered_set<ir::Buffer>& written_;
 };
 
-/// Proves that two boxes of one buffer have no element in common.
+/// Proves that two boxes of one buffer, inside of its shape, have no element in common.
 bool boxes_disjoint(const std::vector<ir::Range>& a, const std::vector<ir::Range>& b,
-                    const arith::Context& context);
+                    const std::vector<ir::Expr>& shape, const arith::Context& context);
 
 /// Asks about different iterations of one loop.
 class AcrossIterations {

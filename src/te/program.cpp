@@ -140,12 +140,12 @@ void check_symbols(const Program& p, const Span& span) {
                    .message = str("`", s.var.name(), "` is listed twice among the symbols of `",
                                   p.name, "`"),
                    .help = "list each symbol once"});
-    if (s.min < 0 || s.max < s.min || s.divisor < 1)
+    if (s.max < s.min || s.divisor < 1)
       throw Error({.code = "te.symbol.range",
                    .at = span,
                    .message = str("symbol `", s.var.name(), "` runs from ", s.min, " to ", s.max,
                                   " in multiples of ", s.divisor),
-                   .help = "a size has 0 <= min <= max and a divisor of 1 or more"});
+                   .help = "a symbol has min <= max and a divisor of 1 or more"});
   }
 }
 

@@ -143,7 +143,7 @@ constexpr Wrong kWrong[] = {
      "`4 - 5` of `B`"},
     {"te f(A: i64[4]) {\n  B[i in A[0]] = i\n  return B\n}", "te.shape.data", 2, "axis `i`"},
     {"te f(A: i64[4]) {\n  B[i in 4, j in i] = i\n  return B\n}", "te.shape.symbol", 2, "`i`"},
-    {"te f(A: f32[n]) where n in -4..5 {\n  return A\n}", "te.symbol.range", 1, "`n`"},
+    {"te f(A: f32[n]) where n in -4..5 {\n  return A\n}", "te.shape.negative", 1, "`n`"},
     {"te f(A: f32[n]) {\n  B[i in n] = reduce_add(A[ramp(i, 1, 4)])\n  return B\n}",
      "te.parse.lanes", 2, "single elements"},
     {"te f(A: f32[n]) {\n  h = scan(t in n) {\n    yield A\n  }\n  return h\n}", "te.scan.state", 2,

@@ -225,7 +225,7 @@ class Threads {
     Renamer first(std::move(of_a), written_), second(std::move(of_b), written_);
     first.enter(a.inner, c);
     second.enter(b.inner, c);
-    return boxes_disjoint(first(a.access.box), second(b.access.box), c);
+    return boxes_disjoint(first(a.access.box), second(b.access.box), a.access.buffer->shape, c);
   }
 
   bool meet_any(const State& state, const std::vector<ThreadAccess>& now) const {

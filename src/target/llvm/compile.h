@@ -27,6 +27,11 @@ std::string emit_llvm_ir(const ir::LoopFunc& func, const ir::TargetSpec& spec,
 /// or fails.
 void link_shared_library(std::span<const Kernel> kernels, const std::string& path);
 
+/// The same as the bytes of the file.
+std::string link_shared_object(std::span<const Kernel> kernels);
+/// Every ability of the machine that code for `spec` may rely on, by LLVM's names: "+avx2,+fma,…".
+std::string feature_list(const ir::TargetSpec& spec);
+
 /// A kernel in this process's memory; its code goes away with the last copy.
 class JitKernel {
  public:

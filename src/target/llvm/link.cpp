@@ -67,6 +67,14 @@ std::optional<int> run(std::vector<std::string> command, const fs::path& log) {
 
 }  // namespace
 
+std::string link_shared_object(std::span<const Kernel> kernels) {
+  const TempFolder folder;
+  const fs::path path = folder.path / "kernels.so";
+  link_shared_library(kernels, path.string());
+  std::ifstream in(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(in)), {});
+}
+
 void link_shared_library(std::span<const Kernel> kernels, const std::string& path) {
   const TempFolder folder;
   std::vector<std::string> inputs;

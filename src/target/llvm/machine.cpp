@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -97,6 +98,15 @@ Machine::Machine(const ir::TargetSpec& spec) : passes_(std::make_unique<Passes>(
 }
 
 Machine::~Machine() = default;
+
+std::string feature_list(const ir::TargetSpec& spec) {
+  const MachineLease machine(spec);
+  const ll::MCSubtargetInfo& info = *machine->target().getMCSubtargetInfo();
+  std::string out;
+  for (const auto& f : info.getEnabledProcessorFeatures())
+    out += str(out.empty() ? "+" : ",+", f.Key);
+  return out;
+}
 
 void Machine::prepare(ll::Module& module) const {
   module.setTargetTriple(target_->getTargetTriple());

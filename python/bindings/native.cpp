@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilewright._native: what the Python package calls. Tensors cross as (element type, shape, bytes);
+// python/tilewright/_arrays.py makes NumPy arrays of them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "driver/model.h"
+#include "driver/reference.h"
+#include "frontend/onnx/import.h"
+#include "module.h"
+#include "module/writer.h"
+#include "target/host.h"
+
+namespace nb = nanobind;
+using namespace tilewright;
+
+namespace {
+
+using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
+using Dims = std::map<std::string, std::pair<int64_t, int64_t>>;
+
+graph::Graph read(const nb::object& model, const Dims& dims) {
+  frontend::onnx::ImportOptions options;
+  for (const auto& [name, range] : dims) options.dims[name] = {range.first, range.second};
+  if (nb::isinstance<nb::str>(model))
+    return frontend::onnx::read_model(std::filesystem::path(nb::cast<std::string>(model)), options);
+  const nb::bytes bytes = nb::cast<nb::bytes>(model);
+  const auto copy = std::make_shared<const std::string>(bytes.c_str(), bytes.size());
+  return frontend::onnx::read_model(std::as_bytes(std::span(*copy)), copy, options);
+}
+
+graph::Constant constant_of(const nb::handle& value) {
+  const nb::tuple t = nb::cast<nb::tuple>(value);
+  const auto elem = nb::cast<std::string>(t[0]);
+  const auto shape = nb::cast<std::vector<int64_t>>(t[1]);
+  if (elem == "string")
+    return graph::string_constant(shape, nb::cast<std::vector<std::string>>(t[2]));
+  const std::optional<ir::Elem> type = ir::elem_from_name(elem);
+  if (!type) throw nb::type_error(("no element type " + elem).c_str());
+  const Bytes bytes = nb::cast<Bytes>(t[2]);
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+  return graph::make_constant(*type, shape, {data, data + bytes.size()});
+}
+
+/// Bytes as a NumPy array that owns them.
+nb::object array_of(std::vector<std::byte> bytes) {
+  auto* owned = new std::vector<std::byte>(std::move(bytes));
+  const nb::capsule owner(owned,
+                          [](void* p) noexcept { delete static_cast<std::vector<std::byte>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, uint8_t>(owned->data(), {owned->size()}, owner));
+}
+
+nb::object object_of(const graph::Constant& c) {
+  if (c->is_strings) return nb::make_tuple("string", c->shape, c->strings);
+  return nb::make_tuple(std::string(ir::name(c->elem)), c->shape,
+                        array_of({c->bytes.begin(), c->bytes.end()}));
+}
+
+nb::list reference(const nb::object& model, const nb::list& inputs) {
+  std::vector<graph::Constant> constants;
+  for (const nb::handle& value : inputs) constants.push_back(constant_of(value));
+  nb::list out;
+  for (const graph::Constant& c : driver::run_reference(read(model, {}), constants))
+    out.append(object_of(c));
+  return out;
+}
+
+nb::bytes compile(const nb::object& model, const std::string& target, const Dims& dims,
+                  const std::vector<std::string>& skip) {
+  const graph::Graph graph = read(model, dims);
+  driver::ModelOptions options;
+  options.target = target::parse_target(target);
+  options.skip = skip;
+  std::vector<std::byte> bytes;
+  {
+    nb::gil_scoped_release released;
+    bytes = module_bytes(driver::compile_model(graph, options));
+  }
+  return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::string emit(const nb::object& model, const std::string& stage, const std::string& target,
+                 const Dims& dims, const std::vector<std::string>& skip) {
+  driver::ModelOptions options;
+  options.target = target::parse_target(target);
+  options.skip = skip;
+  return driver::emit_model(read(model, dims), options, stage);
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  nb::exception<Error>(m, "Error", PyExc_ValueError);
+  m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"));
+  m.def("emit", emit, nb::arg("model"), nb::arg("stage"), nb::arg("target"), nb::arg("dims"),
+        nb::arg("skip"));
+  python::bind_module(m);
+  m.def("reference", reference, nb::arg("model"), nb::arg("inputs"));
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "values.h"
+
+#include <cstring>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace tilewright::python {
+namespace {
+
+using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
+
+std::vector<int64_t> dims_of(const tw_tensor& t) { return {t.dims, t.dims + t.rank}; }
+
+int64_t bytes_of(const tw_tensor& t) {
+  int64_t bits = tw_elem_bits(static_cast<tw_elem>(tw_elem_of(&t)));
+  for (int32_t d = 0; d < t.rank; ++d) bits *= t.dims[d];
+  return (bits + 7) / 8;
+}
+
+nb::object strings_object(const tw_value* value, const tw_tensor& view) {
+  nb::list texts;
+  for (int64_t i = 0; i < tw_value_count(value); ++i) {
+    tw_string text;
+    require_ok(tw_value_string(value, i, &text), nullptr);
+    texts.append(nb::str(text.data, text.bytes));
+  }
+  return nb::make_tuple("string", dims_of(view), texts);
+}
+
+/// The bytes of a tensor as a NumPy array that keeps the value.
+nb::object tensor_object(const tw_value* value, const tw_tensor& view) {
+  auto* kept = const_cast<tw_value*>(value);
+  tw_value_retain(kept);
+  const nb::capsule owner(kept,
+                          [](void* p) noexcept { tw_value_release(static_cast<tw_value*>(p)); });
+  const nb::ndarray<nb::numpy, uint8_t> bytes(static_cast<std::byte*>(view.data) + view.byte_offset,
+                                              {static_cast<size_t>(bytes_of(view))}, owner);
+  return nb::make_tuple(tw_elem_name(static_cast<tw_elem>(tw_elem_of(&view))), dims_of(view),
+                        nb::cast(bytes));
+}
+
+}  // namespace
+
+void require_ok(tw_status status, const tw_context* context) {
+  if (status != TW_OK) throw nb::value_error(tw_error_text(context));
+}
+
+tw_elem elem_from_name(const std::string& name) {
+  for (int e = TW_BOOL; e <= TW_C128; ++e)
+    if (name == tw_elem_name(static_cast<tw_elem>(e))) return static_cast<tw_elem>(e);
+  throw nb::type_error(("there is no element type " + name).c_str());
+}
+
+tw_value* value_of(tw_module* module, const nb::handle& object, const tw_port& port) {
+  tw_value* value = nullptr;
+  if (object.is_none()) {
+    require_ok(tw_value_optional(module, TW_TENSOR, port.elem, nullptr, &value), nullptr);
+    return value;
+  }
+  if (nb::isinstance<nb::list>(object)) {
+    std::vector<tw_value*> items;
+    for (const nb::handle& item : nb::cast<nb::list>(object))
+      items.push_back(value_of(module, item, port));
+    const tw_status status =
+        tw_value_sequence(module, port.elem, items.data(), items.size(), &value);
+    for (tw_value* item : items) tw_value_release(item);
+    require_ok(status, nullptr);
+    return value;
+  }
+  const nb::tuple parts = nb::cast<nb::tuple>(object);
+  const auto elem = nb::cast<std::string>(parts[0]);
+  auto shape = nb::cast<std::vector<int64_t>>(parts[1]);
+  if (elem == "string") {
+    const auto texts = nb::cast<std::vector<std::string>>(parts[2]);
+    std::vector<tw_string> strings;
+    for (const std::string& t : texts) strings.push_back({t.data(), t.size()});
+    require_ok(tw_value_strings(module, strings.data(), static_cast<int32_t>(shape.size()),
+                                shape.data(), &value),
+               nullptr);
+    return value;
+  }
+  const Bytes bytes = nb::cast<Bytes>(parts[2]);
+  const tw_tensor tensor = tw_make_tensor(const_cast<uint8_t*>(bytes.data()), elem_from_name(elem),
+                                          static_cast<int32_t>(shape.size()), shape.data());
+  require_ok(tw_value_tensor(module, &tensor, &value), nullptr);
+  return value;
+}
+
+nb::object object_of(const tw_value* value) {
+  const tw_kind kind = tw_value_kind(value);
+  if (kind == TW_OPTIONAL)
+    return tw_value_count(value) ? object_of(tw_value_item(value, 0)) : nb::none();
+  if (kind == TW_SEQUENCE) {
+    nb::list items;
+    for (int64_t i = 0; i < tw_value_count(value); ++i)
+      items.append(object_of(tw_value_item(value, i)));
+    return items;
+  }
+  tw_tensor view;
+  require_ok(tw_value_view(value, &view), nullptr);
+  return kind == TW_STRINGS ? strings_object(value, view) : tensor_object(value, view);
+}
+
+}  // namespace tilewright::python

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy arrays as the native side takes and gives them.
+
+A tensor is (element type, shape, bytes); a tensor of strings is ("string", shape, list of str); a
+sequence is a list; an optional without a value is None. Types below a byte lie one to a byte in
+NumPy and packed, low bits first, on the native side.
+"""
+import numpy as np
+
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
+_NUMPY = {"bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
+          "u32": "uint32", "u64": "uint64", "f16": "float16", "f32": "float32", "f64": "float64", "c64": "complex64",
+          "c128": "complex128"}
+_ML = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2": "float8_e5m2",
+       "f8e5m2fnuz": "float8_e5m2fnuz", "i4": "int4", "u4": "uint4", "i2": "int2", "u2": "uint2",
+       "f4e2m1": "float4_e2m1fn", "f8e8m0": "float8_e8m0fnu"}
+_BITS = {"i4": 4, "u4": 4, "i2": 2, "u2": 2, "f4e2m1": 4}
+
+_DTYPES = {elem: np.dtype(name) for elem, name in _NUMPY.items()}
+if ml_dtypes:
+    _DTYPES.update({elem: np.dtype(getattr(ml_dtypes, name)) for elem, name in _ML.items() if hasattr(ml_dtypes, name)})
+_ELEMS = {dtype: elem for elem, dtype in _DTYPES.items()}
+
+
+def _pack(array, bits):
+    codes = array.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
+    per_byte = 8 // bits
+    codes = np.concatenate([codes, np.zeros(-len(codes) % per_byte, np.uint8)]).reshape(-1, per_byte)
+    return np.bitwise_or.reduce(codes << (np.arange(per_byte, dtype=np.uint8) * bits), axis=1, dtype=np.uint8)
+
+
+def _unpack(data, count, bits, signed):
+    shifts = np.arange(8 // bits, dtype=np.uint8) * bits
+    codes = ((data[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count]
+    return (codes ^ (1 << (bits - 1))) - (1 << (bits - 1)) if signed else codes
+
+
+def to_native(value):
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)):
+        return [to_native(v) for v in value]
+    array = np.asarray(value)
+    if array.dtype.kind in "OUS":
+        return "string", list(array.shape), [s.decode() if isinstance(s, bytes) else str(s) for s in array.reshape(-1)]
+    elem = _ELEMS.get(array.dtype)
+    if elem is None:
+        raise TypeError(f"arrays of {array.dtype} have no element type here; convert with .astype")
+    array = np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray gives rank 0 a dimension
+    data = _pack(array, _BITS[elem]) if elem in _BITS else array.reshape(-1).view(np.uint8)
+    return elem, list(array.shape), data
+
+
+def from_native(value):
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [from_native(v) for v in value]
+    elem, shape, data = value
+    if elem == "string":
+        return np.array(data, dtype=object).reshape(shape)
+    dtype = _DTYPES[elem]
+    if elem in _BITS:
+        codes = _unpack(data, int(np.prod(shape, dtype=np.int64)), _BITS[elem], elem[0] == "i")
+        return codes.astype(np.int8).astype(dtype).reshape(shape) if elem[0] in "iu" else codes.astype(np.uint8).view(dtype).reshape(shape)
+    return data.view(dtype).reshape(shape)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of a graph: every fused group becomes machine code once, however often it occurs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ir/target_spec.h"
+#include "ops/program_of.h"
+#include "target/backend.h"
+
+namespace tilewright::driver {
+
+/// How one node of the graph uses a kernel.
+struct KernelUse {
+  size_t kernel = 0;  // in BuiltKernels::kernels
+  std::vector<graph::ValueId> inputs, outputs;
+  std::vector<ir::Symbol> symbols;  // the graph's; their values are the kernel's scalars
+};
+
+struct BuiltKernel {
+  std::string name;  // for people: "conv_add_relu"
+  target::Kernel code;
+  ir::LoopFunc func;  // stage `final`
+};
+
+struct BuiltKernels {
+  std::vector<BuiltKernel> kernels;
+  std::map<const graph::Node*, KernelUse> uses;
+};
+
+struct BuildOptions {
+  ir::TargetSpec target;
+  target::EmitOptions emit;
+  int threads = 0;  // 0: as many as there are CPUs
+  /// Called from any thread with the number of finished kernels; may be empty.
+  std::function<void(size_t done, size_t all)> progress;
+};
+
+/// A kernel before its schedule.
+struct PlainKernel {
+  std::string name;
+  std::optional<te::Program> program;  // of tensor expressions
+  ir::LoopFunc blocks;
+};
+/// The kernels of the graph, each once.
+std::vector<PlainKernel> plain_kernels(graph::Graph& graph);
+
+/// Every node that a kernel computes, in all functions. The graph gets the symbols that definitions
+/// ask for; its nodes stay where they are.
+BuiltKernels build_kernels(graph::Graph& graph, const BuildOptions& options);
+
+}  // namespace tilewright::driver

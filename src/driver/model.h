@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model all the way to a module.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ir/target_spec.h"
+#include "module/module.h"
+#include "target/backend.h"
+
+namespace tilewright::driver {
+
+struct ModelOptions {
+  ir::TargetSpec target;
+  target::EmitOptions emit;
+  std::vector<std::string> skip;  // graph passes left out
+  int threads = 0;                // of the compiler; 0: as many as there are CPUs
+  std::function<void(size_t done, size_t all)> progress;
+};
+
+/// A point of the path as text: graph, fused, te, loops, scheduled, final, code or c.
+std::string emit_model(const graph::Graph& model, const ModelOptions& options,
+                       std::string_view stage);
+
+Module compile_model(const graph::Graph& model, const ModelOptions& options);
+
+}  // namespace tilewright::driver

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped graph + kernels → the module's plan: which kernel is called with which memory, and how
+// sizes follow from the inputs.
+#pragma once
+
+#include "driver/build_kernels.h"
+#include "module/module.h"
+
+namespace tilewright::driver {
+
+/// Adds ports, constants, kernels' entries and one variant with its plan to the module. `image` is
+/// the linked code of the kernels.
+void plan_model(const graph::Graph& graph, const BuiltKernels& kernels, CodeImage image,
+                const ir::TargetSpec& target, Module& module);
+
+}  // namespace tilewright::driver

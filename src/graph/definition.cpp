@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/definition.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "graph/op_def.h"
+#include "ir/rewrite.h"
+
+namespace tilewright::graph {
+namespace {
+
+void collect(const te::Stage& stage, std::unordered_set<te::Stage>& seen,
+             std::vector<te::Stage>& out) {
+  if (!seen.insert(stage).second) return;
+  for (const te::Tensor& t : stage->reads) collect(t.stage(), seen, out);
+  out.push_back(stage);
+}
+
+double weight(const ir::Expr& e) {
+  double sum = 0;
+  ir::walk(
+      e,
+      [&](const ir::Binary& b) {
+        const bool division = b.op == ir::BinaryOp::Div || b.op == ir::BinaryOp::Mod;
+        sum += division ? 4 : 1;
+      },
+      [&](const ir::Unary&) { sum += 1; }, [&](const ir::Cast&) { sum += 1; },
+      [&](const ir::Select&) { sum += 1; }, [&](const ir::Guard&) { sum += 1; },
+      [&](const ir::Call& c) {
+        switch (c.fn) {
+          case ir::MathFn::Floor:
+          case ir::MathFn::Ceil:
+          case ir::MathFn::Round:
+          case ir::MathFn::Trunc:
+          case ir::MathFn::IsNan:
+          case ir::MathFn::IsInf:
+          case ir::MathFn::CopySign:
+          case ir::MathFn::Fma: sum += 1; break;
+          case ir::MathFn::Sqrt:
+          case ir::MathFn::Rsqrt: sum += 6; break;
+          default: sum += 16;
+        }
+      },
+      [&](const ir::Load&) { return false; });  // indices are shared with the loops
+  return sum;
+}
+
+/// Calls f(expression, how often it is evaluated) for every value of a stage.
+template <class F>
+void for_each_value(const Graph& graph, const te::Stage& stage, double times, F&& f) {
+  if (const te::Compute* c = stage->as<te::Compute>()) {
+    for (const auto* axes : {&c->axes, &c->reduce_axes})
+      for (const te::Iter& axis : *axes) times *= estimate(graph, axis.extent);
+    for (const ir::Expr& value : c->values) f(value, times);
+  }
+  if (const te::Scan* s = stage->as<te::Scan>())
+    for (const te::Stage& inner : s->body)
+      for_each_value(graph, inner, times * estimate(graph, s->time.extent), f);
+}
+
+}  // namespace
+
+std::optional<Definition> definition_of(Graph& graph, const Node& node) {
+  if (node.op->algorithms.empty()) return std::nullopt;
+  Definition out;
+  for (const ValueId id : node.inputs) {
+    const TensorType* t = id == kNoValue ? nullptr : graph.type(id).tensor();
+    out.inputs.push_back(!t || t->strings
+                             ? std::nullopt
+                             : std::optional(te::placeholder("x", t->elem, te_shape(t->shape))));
+  }
+  std::vector<Type> types;
+  for (const ValueId id : node.outputs) types.push_back(id == kNoValue ? Type{} : graph.type(id));
+  Call call(graph, *node.op, node.attrs, node.inputs, node.origin, node.bodies);
+  call.bind(out.inputs, std::move(types));
+  const auto chosen = std::ranges::find_if(
+      node.op->algorithms, [&](const Algorithm& a) { return !a.applies || a.applies(call); });
+  require(chosen != node.op->algorithms.end(), "no algorithm of the operator applies");
+  out.results = chosen->define(call);
+  std::unordered_set<te::Stage> seen;
+  for (const te::Tensor& t : out.results) collect(t.stage(), seen, out.stages);
+  return out;
+}
+
+double estimate(const Graph& graph, const Dim& dim) {
+  if (const std::optional<int64_t> c = ir::const_int(dim)) return static_cast<double>(*c);
+  ir::VarMap likely;
+  for (const SymbolInfo& s : graph.symbols)
+    likely[s.symbol.var] = s.symbol.likely.empty()
+                               ? std::clamp(int64_t{64}, std::max<int64_t>(s.symbol.min, 1),
+                                            std::max<int64_t>(s.symbol.max, 1))
+                               : s.symbol.likely[0];
+  const std::optional<int64_t> value = ir::const_int(simplified(ir::substitute(dim, likely)));
+  return value ? static_cast<double>(std::max<int64_t>(*value, 1)) : 64;
+}
+
+double estimate_elements(const Graph& graph, const Shape& shape) {
+  double product = 1;
+  for (const Dim& d : shape) product *= estimate(graph, d);
+  return product;
+}
+
+NodeCost cost_of(Graph& graph, const Node& node) {
+  const std::optional<Definition> def = definition_of(graph, node);
+  if (!def) return {};
+  NodeCost out{.per_element = 0, .reads = std::vector<double>(node.inputs.size())};
+  std::unordered_map<ir::Buffer, size_t> inputs;
+  for (size_t i = 0; i < def->inputs.size(); ++i)
+    if (def->inputs[i]) inputs.emplace(def->inputs[i]->buffer(), i);
+  for (const te::Stage& stage : def->stages)
+    for_each_value(graph, stage, 1, [&](const ir::Expr& value, double times) {
+      out.per_element += weight(value) * times;
+      ir::walk(value, [&](const ir::Load& load) {
+        if (const auto found = inputs.find(load.buffer); found != inputs.end())
+          out.reads[found->second] += times;
+      });
+    });
+  const auto size = [&](const te::Tensor& t) {
+    return std::max(1.0, estimate_elements(graph, t.shape()));
+  };
+  out.per_element /= size(def->results[0]);
+  for (size_t i = 0; i < def->inputs.size(); ++i)
+    if (def->inputs[i]) out.reads[i] /= size(*def->inputs[i]);
+  return out;
+}
+
+}  // namespace tilewright::graph

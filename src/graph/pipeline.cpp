@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "graph/passes/passes.h"
+#include "graph/verify.h"
+#include "support/str.h"
+
+namespace tilewright::graph {
+namespace {
+
+constexpr Pass kDefault[] = {
+    {"remove_dead", remove_dead},           {"fold_constants", fold_constants},
+    {"simplify_algebra", simplify_algebra}, {"eliminate_common", eliminate_common},
+    {"remove_dead", remove_dead},           {"fuse", fuse},
+};
+
+/// The graph came in verified, so what is wrong now is a mistake of the pass.
+void verify_after(const Pass& pass, const Graph& graph) {
+  try {
+    verify(graph);
+  } catch (const InternalError& e) {
+    throw InternalError(str("after pass `", pass.name, "`: ", e.what()));
+  }
+}
+
+}  // namespace
+
+Graph run(std::span<const Pass> passes, Graph graph, PassContext& context) {
+  verify(graph);
+  for (const Pass& pass : passes) {
+    if (std::ranges::find(context.skip, pass.name) != context.skip.end()) continue;
+    const auto start = std::chrono::steady_clock::now();
+    graph = pass.run(std::move(graph), context);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    context.times.push_back({pass.name, took.count()});
+    verify_after(pass, graph);
+    if (context.after) context.after(pass, graph);
+  }
+  return graph;
+}
+
+std::span<const Pass> default_pipeline() { return kDefault; }
+
+const Pass* find_pass(std::string_view name) {
+  const auto found = std::ranges::find(kDefault, name, &Pass::name);
+  return found == std::end(kDefault) ? nullptr : found;
+}
+
+}  // namespace tilewright::graph

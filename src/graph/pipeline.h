@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes over graphs, and the list of them as data.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace tilewright::graph {
+
+/// What passes need from those above them.
+struct Services {
+  /// The results of a node whose inputs are all constants.
+  std::function<std::vector<Constant>(const Graph&, const Node&)> evaluate;
+  /// The operator of a name; null when there is none.
+  const OpDef* (*find_op)(std::string_view) = nullptr;
+};
+
+/// Why a node did not join the group of one that reads its result.
+struct NotFused {
+  std::string producer, consumer;  // names of values they make
+  std::string reason;
+};
+using FusionReport = std::vector<NotFused>;
+
+struct PassTime {
+  std::string_view pass;
+  double seconds = 0;
+};
+
+struct PassContext;
+
+/// A pure function from graph to graph. Its file states what it does, with an example.
+struct Pass {
+  std::string_view name;
+  Graph (*run)(Graph, PassContext&);
+};
+
+/// The options of a run, and what it reports.
+struct PassContext {
+  Services services;
+  std::vector<std::string> skip;                         // names of passes left out
+  std::function<void(const Pass&, const Graph&)> after;  // called after each pass; may be empty
+  std::vector<PassTime> times;                           // one entry per pass that ran
+  FusionReport fusion;
+};
+
+/// Runs the passes in order and verifies the graph after each.
+Graph run(std::span<const Pass> passes, Graph graph, PassContext& context);
+
+/// What every model goes through.
+std::span<const Pass> default_pipeline();
+/// nullptr when there is no pass of that name.
+const Pass* find_pass(std::string_view name);
+
+}  // namespace tilewright::graph

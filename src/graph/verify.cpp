@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/verify.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "graph/dependence.h"
+#include "graph/op_def.h"
+#include "ir/print.h"
+#include "ir/rewrite.h"
+#include "support/str.h"
+
+namespace tilewright::graph {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph)
+      : graph_(graph), made_(graph.values.size()), open_(graph.values.size()) {
+    for (const SymbolInfo& s : graph.symbols) symbol(s);
+  }
+
+  void run() {
+    for (const Function& f : graph_.functions) {
+      function(f);
+      for (const Check& c : &f == &graph_.main() ? graph_.checks : f.checks)
+        formula(c.condition, "a check");
+      close(f);
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw InternalError(
+        str("the graph is broken: ", what,
+            at_ ? str(" (at `", at_->op ? at_->op->name : "?", "` ", at_->origin.text, ")")
+                : std::string()));
+  }
+  void check(bool ok, const std::string& what) const {
+    if (!ok) fail(what);
+  }
+
+  void symbol(const SymbolInfo& s) {
+    if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
+      for (const ir::Var& var : ir::vars_of(f->formula))
+        if (!symbols_.contains(var))
+          fail(str("symbol `", s.symbol.var.name(), "` is made of `", var.name(),
+                   "`, which comes later"));
+    if (!symbols_.emplace(s.symbol.var, &s).second)
+      fail(str("symbol `", s.symbol.var.name(), "` stands twice in the list"));
+  }
+
+  /// Is everything known that the formula is made of?
+  void formula(const ir::Expr& e, const std::string& whose) const {
+    if (ir::const_int(e)) return;
+    for (const ir::Var& var : ir::vars_of(e)) {
+      const auto found = symbols_.find(var);
+      if (found == symbols_.end()) fail(str(whose, " mentions `", var.name(), "`, no symbol"));
+      if (const FromElement* s = std::get_if<FromElement>(&found->second->source))
+        source(s->value, var, whose);
+      else if (const FromExtent* x = std::get_if<FromExtent>(&found->second->source))
+        source(x->value, var, whose);
+      else if (const FromFormula* f = std::get_if<FromFormula>(&found->second->source))
+        formula(f->formula, whose);
+    }
+  }
+  void source(ValueId id, const ir::Var& var, const std::string& whose) const {
+    if (!has(id))
+      fail(str(whose, " mentions `", var.name(), "`, read from %", graph_.value(id).name,
+               ", which is not there yet"));
+  }
+
+  bool has(ValueId id) const {
+    const auto at = static_cast<size_t>(id);
+    return id >= 0 && at < open_.size() && (open_[at] || graph_.values[at].constant);
+  }
+
+  void use(ValueId id, bool may_be_missing) {
+    if (id == kNoValue && may_be_missing) return;
+    if (id < 0 || static_cast<size_t>(id) >= open_.size()) fail(str("a value ", id));
+    if (!has(id) && !graph_.value(id).elements)
+      fail(str("%", graph_.value(id).name, " is used before it is made"));
+    name(id);
+  }
+
+  void make(ValueId id) {
+    if (id == kNoValue) return;
+    if (id < 0 || static_cast<size_t>(id) >= open_.size()) fail(str("a value ", id));
+    const auto at = static_cast<size_t>(id);
+    if (made_[at]) fail(str("%", graph_.value(id).name, " is made twice"));
+    made_[at] = open_[at] = true;
+    name(id);
+  }
+
+  void typed(ValueId id) const {
+    if (id == kNoValue) return;
+    const Value& v = graph_.value(id);
+    if (const TensorType* t = v.type.tensor())
+      for (const Dim& d : t->shape) {
+        if (!d) fail(str("%", v.name, " has a dimension without an extent"));
+        if (!ir::const_int(d)) formula(d, str("%", v.name));
+      }
+    if (v.elements && !v.constant && v.elements->size() > static_cast<size_t>(kMaxElements))
+      fail(str("%", v.name, " has too many elements for formulas"));
+  }
+
+  void name(ValueId id) {
+    const auto [place, fresh] = names_.emplace(graph_.value(id).name, id);
+    if (!fresh && place->second != id) fail(str("two values are called %", place->first));
+  }
+
+  void function(const Function& f) {
+    for (const ValueId id : f.inputs) make(id);
+    for (const ValueId id : f.inputs) typed(id);
+    for (const Node& n : f.nodes) node(n);
+    for (const ValueId id : f.outputs) use(id, false);
+    if (&f != &graph_.main())
+      for (const Check& c : f.checks) formula(c.condition, "a check");
+  }
+
+  /// What the function made is not seen after it.
+  void close(const Function& f) {
+    for (const ValueId id : f.inputs) open_[static_cast<size_t>(id)] = false;
+    for (const Node& n : f.nodes)
+      for (const ValueId id : n.outputs)
+        if (id != kNoValue) open_[static_cast<size_t>(id)] = false;
+  }
+
+  void node(const Node& n) {
+    const Node* const around = std::exchange(at_, &n);
+    check(n.op != nullptr, "a node has no operator");
+    for (const ValueId id : n.inputs) use(id, true);
+    for (const Function& body : n.bodies) function(body);
+    if (n.op->special == Special::Group) {
+      group(n);
+    } else {
+      for (const Function& body : n.bodies) close(body);
+      for (const ValueId id : n.outputs) make(id);
+      for (const ValueId id : n.outputs) typed(id);
+    }
+    if (n.op->special == Special::View)
+      check(n.outputs.size() == 1 && !n.inputs.empty() && n.inputs[0] != kNoValue,
+            "a view needs one input and one result");
+    at_ = around;
+  }
+
+  void group(const Node& n) {
+    check(n.bodies.size() == 1, "a group needs one body");
+    const Function& body = n.bodies[0];
+    check(body.inputs.empty(), "the body of a group has inputs");
+    check(body.outputs == n.outputs, "a group gives other results than its body");
+    std::unordered_set<ValueId> made;
+    for (const Node& member : body.nodes) {
+      check(is_computed(*member.op), "a group holds an operator that no kernel computes");
+      made.insert(member.outputs.begin(), member.outputs.end());
+    }
+    for (const ValueId id : n.outputs)
+      check(made.contains(id), "a group's result is made elsewhere");
+    close(body);
+    for (const ValueId id : n.outputs) open_[static_cast<size_t>(id)] = true;
+  }
+
+  const Graph& graph_;
+  const Node* at_ = nullptr;
+  std::vector<bool> made_, open_;
+  std::unordered_map<ir::Var, const SymbolInfo*> symbols_;
+  std::unordered_map<std::string_view, ValueId> names_;
+};
+
+/// Equal where the operator says something: it may leave an extent to the run.
+bool agrees(const Type& inferred, const Type& type) {
+  const TensorType *a = inferred.tensor(), *b = type.tensor();
+  if (!a || !b) return same(inferred, type);
+  if (a->strings != b->strings || (!a->strings && a->elem != b->elem) || a->rank() != b->rank())
+    return false;
+  for (size_t d = 0; d < a->shape.size(); ++d)
+    if (a->shape[d] && !same(a->shape[d], b->shape[d])) return false;
+  return true;
+}
+
+void types_of(Graph& graph, const Function& f) {
+  for (const Node& n : f.nodes) {
+    for (const Function& body : n.bodies) types_of(graph, body);
+    if (!n.op->infer) continue;
+    const Call call(graph, *n.op, n.attrs, n.inputs, n.origin, n.bodies);
+    const std::vector<Type> types = n.op->infer(call);
+    if (n.outputs.size() > types.size())
+      throw InternalError(str("`", n.op->name, "` has more results than its operator"));
+    for (size_t i = 0; i < n.outputs.size(); ++i)
+      if (n.outputs[i] != kNoValue && !agrees(types[i], graph.type(n.outputs[i])))
+        throw InternalError(str("%", graph.value(n.outputs[i]).name, " is ",
+                                print(graph.type(n.outputs[i])), ", but `", n.op->name, "` gives ",
+                                print(types[i])));
+  }
+}
+
+}  // namespace
+
+void verify(const Graph& graph) { Verifier(graph).run(); }
+
+void verify_types(Graph graph) {
+  verify(graph);
+  const std::vector<Function> functions = graph.functions;
+  for (const Function& f : functions) types_of(graph, f);
+}
+
+}  // namespace tilewright::graph

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of all operators. A file of src/ops/ gives one operator or a family, and has one line
+// here.
+#include "ops/all.h"
+
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "ops/contrib.h"
+#include "ops/control.h"
+#include "ops/ml.h"
+#include "ops/ml_scores.h"
+#include "ops/ml_trees.h"
+#include "ops/ops.h"
+#include "ops/quantized.h"
+
+namespace tilewright::ops {
+namespace {
+
+using graph::OnnxRule;
+using graph::OpDef;
+
+std::vector<const OpDef*> collect() {
+  std::vector<const OpDef*> all;
+  const auto one = [&](const OpDef& op) { all.push_back(&op); };
+  const auto family = [&](std::span<const OpDef> ops) {
+    for (const OpDef& op : ops) all.push_back(&op);
+  };
+  family(activation_ops());
+  family(arg_reduce_ops());
+  family(attention_cache_ops());
+  family(attention_ops());
+  one(average_pool_op());
+  one(batch_norm_op());
+  one(batch_norm_training_op());
+  family(binary_ops());
+  family(cast_ops());
+  one(causal_conv_op());
+  one(col2im_op());
+  family(concat_ops());
+  one(conv_integer_op());
+  one(conv_op());
+  one(conv_transpose_op());
+  family(cumulative_ops());
+  one(deform_conv_op());
+  one(dequantize_op());
+  one(det_op());
+  one(dropout_op());
+  one(dynamic_quantize_op());
+  one(einsum_op());
+  family(fourier_ops());
+  family(gather_ops());
+  family(grid_ops());
+  one(group_norm_op());
+  one(if_op());
+  one(layer_norm_op());
+  one(linear_attention_op());
+  one(loop_op());
+  one(lp_norm_op());
+  one(lp_pool_op());
+  one(lrn_op());
+  one(matmul_integer_op());
+  one(matmul_nbits_op());
+  one(matmul_op());
+  one(max_pool_indices_op());
+  one(max_pool_op());
+  one(max_unpool_op());
+  one(mean_variance_norm_op());
+  family(ml_ops());
+  one(ml_transform_op());
+  one(nll_loss_op());
+  family(non_max_suppression_ops());
+  family(nonzero_ops());
+  one(one_hot_op());
+  family(optimizer_ops());
+  family(pad_ops());
+  one(pick_op());
+  one(pow_op());
+  one(prefix_op());
+  one(quantize_op());
+  family(range_ops());
+  family(rearrange_ops());
+  family(recurrent_ops());
+  family(reduce_ops());
+  one(requantize_op());
+  one(resize_interpolated_op());
+  one(resize_nearest_op());
+  one(resize_sizes_op());
+  one(rms_norm_op());
+  family(roi_ops());
+  one(rotary_embedding_op());
+  family(scan_ops());
+  family(scatter_ops());
+  family(select_ops());
+  family(sequence_ops());
+  family(shape_ops());
+  family(signal_ops());
+  one(slice_op());
+  family(softmax_ops());
+  one(top_k_op());
+  one(tree_ensemble_op());
+  family(unary_ops());
+  family(unique_ops());
+  family(view_ops());
+  return all;
+}
+
+}  // namespace
+
+const std::vector<const OpDef*>& all() {
+  static const std::vector<const OpDef*> ops = collect();
+  return ops;
+}
+
+const OpDef* find(std::string_view name) {
+  static const std::map<std::string_view, const OpDef*> by_name = [] {
+    std::map<std::string_view, const OpDef*> map;
+    for (const OpDef* op : all()) require(map.emplace(op->name, op).second, "an operator twice");
+    return map;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+const OpDef& op(std::string_view name) {
+  const OpDef* found = find(name);
+  require(found, "there is no operator of this name");
+  return *found;
+}
+
+const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opset) {
+  static const std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> rules =
+      [] {
+        std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> map;
+        for (const OpDef* def : all())
+          for (const OnnxRule& rule : def->onnx)
+            map.emplace(std::pair(rule.domain, rule.op), &rule);
+        static const std::vector<OnnxRule> contrib = contrib_rules();
+        for (const OnnxRule& rule : contrib) map.emplace(std::pair(rule.domain, rule.op), &rule);
+        return map;
+      }();
+  const auto [first, last] = rules.equal_range({domain == "ai.onnx" ? "" : domain, op});
+  for (auto it = first; it != last; ++it)
+    if (it->second->from <= opset && opset <= it->second->to) return it->second;
+  return nullptr;
+}
+
+}  // namespace tilewright::ops

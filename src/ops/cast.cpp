@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements in another type: by value (cast), or by their bits (bitcast).
+#include "graph/onnx_node.h"
+#include "ops/define.h"
+#include "ops/formula.h"
+#include "ops/kind.h"
+#include "ops/ops.h"
+#include "support/str.h"
+
+namespace tilewright::ops {
+namespace {
+
+using namespace graph;
+using te::Expr;
+
+std::vector<Type> infer_cast(const Call& call) {
+  need(call, 0, Kind::Any, "ops.cast.type");
+  return {tensor_of(call.attrs<CastAttrs>().to, call.shape(0))};
+}
+
+std::vector<Elements> elements_cast(const Call& call) {
+  const ir::Elem to = call.attrs<CastAttrs>().to;
+  if (ir::is_float(to)) return {std::nullopt};
+  return {map_elements(call, to, [&](const std::vector<Dim>& x) {
+    return to == ir::Elem::Bool ? as_int(ir::ne(x[0], Dim(0))) : x[0];
+  })};
+}
+
+bool is_float8(ir::Elem elem) { return ir::is_float(elem) && ir::bits(elem) == 8; }
+
+/// To a float of 8 bits everything goes through a float, and is first brought into its range.
+Expr to_float8(const Expr& x, const CastAttrs& attrs) {
+  const Expr v = ir::is_float(x.elem()) ? x : te::cast(ir::Elem::F32, x);
+  if (!attrs.saturate) return te::cast(attrs.to, v);
+  const double most = greatest(attrs.to);
+  return te::cast(attrs.to, te::max(te::min(v, most), -most));
+}
+
+std::vector<te::Tensor> define_cast(const Call& call) {
+  const CastAttrs& attrs = call.attrs<CastAttrs>();
+  return {te::map(call.in(0), [&](const Expr& x) {
+    return x.elem() == attrs.to  ? x
+           : is_float8(attrs.to) ? to_float8(x, attrs)
+                                 : te::cast(attrs.to, x);
+  })};
+}
+
+ValueId cast(const OnnxNode& n, Builder& g, ir::Elem to) {
+  const CastAttrs attrs{to, n.attr_int("saturate", 1) != 0};
+  return g.call(op("cast"), attrs, {n.need(0)});
+}
+
+void cast_from_onnx(const OnnxNode& n, Builder& g) {
+  const std::optional<ir::Elem> to = n.attr_elem("to");
+  if (!to)
+    n.refuse("ops.cast.to", "the attribute `to` is missing, or names no type of numbers",
+             "set it to a type that Tilewright has");
+  g.output(n, cast(n, g, *to));
+}
+
+void cast_like_from_onnx(const OnnxNode& n, Builder& g) {
+  g.output(n, cast(n, g, g.tensor(n.need(1)).elem));
+}
+
+std::vector<Type> infer_bitcast(const Call& call) {
+  need(call, 0, Kind::Any, "ops.bitcast.type");
+  const ir::Elem to = call.attrs<CastAttrs>().to;
+  if (ir::bits(to) != ir::bits(call.elem(0)))
+    call.refuse("ops.bitcast.width",
+                str(ir::name(call.elem(0)), " and ", ir::name(to), " differ in width"),
+                "choose a type of the same width");
+  return {tensor_of(to, call.shape(0))};
+}
+
+std::vector<te::Tensor> define_bitcast(const Call& call) {
+  const ir::Elem to = call.attrs<CastAttrs>().to;
+  return {te::map(call.in(0), [&](const Expr& x) {
+    if (x.elem() == to) return x;
+    // A bool is one byte that holds 0 or 1.
+    if (x.elem() == ir::Elem::Bool) return te::reinterpret(to, te::cast(ir::Elem::U8, x));
+    if (to == ir::Elem::Bool) return te::reinterpret(ir::Elem::U8, x) != 0;
+    return te::reinterpret(to, x);
+  })};
+}
+
+void bitcast_from_onnx(const OnnxNode& n, Builder& g) {
+  const std::optional<ir::Elem> to = n.attr_elem("to");
+  if (!to)
+    n.refuse("ops.cast.to", "the attribute `to` is missing, or names no type of numbers",
+             "set it to a type that Tilewright has");
+  g.output(n, g.call(op("bitcast"), CastAttrs{.to = *to}, {n.need(0)}));
+}
+
+}  // namespace
+
+double greatest(ir::Elem elem) {
+  switch (elem) {
+    case ir::Elem::F8E4M3: return 448;
+    case ir::Elem::F8E4M3FNUZ: return 240;
+    case ir::Elem::F8E5M2:
+    case ir::Elem::F8E5M2FNUZ: return 57344;
+    default: throw InternalError("greatest: not a float of 8 bits");
+  }
+}
+
+std::span<const OpDef> cast_ops() {
+  static const OpDef defs[] = {
+      define_op<CastAttrs>({.name = "bitcast",
+                            .fusion = FusionKind::Injective,
+                            .infer = infer_bitcast,
+                            .algorithms = {{.name = "direct", .define = define_bitcast}},
+                            .onnx = {{.op = "BitCast", .rule = bitcast_from_onnx}}}),
+      define_op<CastAttrs>({.name = "cast",
+                            .fusion = FusionKind::Injective,
+                            .infer = infer_cast,
+                            .elements = elements_cast,
+                            .algorithms = {{.name = "direct", .define = define_cast}},
+                            .onnx = {{.op = "Cast", .from = 6, .rule = cast_from_onnx},
+                                     {.op = "CastLike", .rule = cast_like_from_onnx}}}),
+  };
+  return defs;
+}
+
+}  // namespace tilewright::ops

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/control.h"
+
+#include <unordered_set>
+
+#include "graph/onnx_node.h"
+#include "ir/rewrite.h"
+#include "ops/define.h"
+#include "ops/ops.h"
+#include "support/str.h"
+
+namespace tilewright::ops {
+namespace {
+
+using namespace graph;
+using ir::Elem;
+
+void add_values(const Function& body, std::unordered_set<ValueId>& values) {
+  values.insert(body.inputs.begin(), body.inputs.end());
+  for (const Node& node : body.nodes) {
+    values.insert(node.outputs.begin(), node.outputs.end());
+    for (const Function& inner : node.bodies) add_values(inner, values);
+  }
+}
+
+/// The symbols whose values only the bodies know.
+std::unordered_set<ir::Var> inner_symbols(const Call& call) {
+  std::unordered_set<ValueId> values;
+  for (const Function& body : call.bodies()) add_values(body, values);
+  std::unordered_set<ir::Var> inner;
+  for (const SymbolInfo& s : call.graph().symbols) {
+    bool is_inner = false;
+    if (const FromElement* e = std::get_if<FromElement>(&s.source))
+      is_inner = values.contains(e->value);
+    if (const FromExtent* e = std::get_if<FromExtent>(&s.source))
+      is_inner = values.contains(e->value);
+    if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
+      for (const ir::Var& v : ir::vars_of(f->formula)) is_inner = is_inner || inner.contains(v);
+    if (is_inner) inner.insert(s.symbol.var);
+  }
+  return inner;
+}
+
+/// The type as it is seen outside of the bodies.
+Type outside(const Type& type, const std::unordered_set<ir::Var>& inner) {
+  if (const SequenceType* s = type.sequence())
+    return SequenceType{std::make_shared<const Type>(outside(*s->element, inner)), s->empty};
+  if (const OptionalType* o = type.optional())
+    return OptionalType{std::make_shared<const Type>(outside(*o->element, inner)), o->empty};
+  const TensorType* t = type.tensor();
+  if (!t) return type;
+  TensorType out = *t;
+  for (Dim& d : out.shape) {
+    if (!d) continue;
+    for (const ir::Var& v : ir::vars_of(d))
+      if (inner.contains(v)) {
+        d = Dim();
+        break;
+      }
+  }
+  return out;
+}
+
+Type merged_or_refused(const Call& call, size_t result, const Type& a, const Type& b) {
+  const std::optional<Type> both = merged(a, b);
+  if (!both)
+    call.refuse("ops.control.types",
+                str("result ", result, " is ", print(a), " or ", print(b), ", as it happens"),
+                "let both ways give the same kind of value");
+  return *both;
+}
+
+void need_condition(const Call& call, size_t i) {
+  const TensorType& cond = call.tensor(i);
+  if (cond.elem != Elem::Bool || cond.strings)
+    call.refuse("ops.control.condition", str("the condition is ", print(Type(cond))),
+                "give a bool tensor of one element");
+  call.check(ir::eq(graph::elements(cond.shape), 1), "a condition has one element");
+}
+
+std::vector<Type> infer_if(const Call& call) {
+  need_condition(call, 0);
+  const Function &yes = call.bodies().at(0), &no = call.bodies().at(1);
+  if (yes.outputs.size() != no.outputs.size())
+    call.refuse(
+        "ops.if.outputs",
+        str("one branch has ", yes.outputs.size(), " outputs, the other ", no.outputs.size()),
+        "give both branches as many as the node has");
+  const std::unordered_set<ir::Var> inner = inner_symbols(call);
+  std::vector<Type> types;
+  for (size_t i = 0; i < yes.outputs.size(); ++i)
+    types.push_back(merged_or_refused(call, i, outside(call.graph().type(yes.outputs[i]), inner),
+                                      outside(call.graph().type(no.outputs[i]), inner)));
+  return types;
+}
+
+/// Does the trip count alone end the loop?
+bool counts_only(const Call& call) {
+  const auto is_true = [](const ConstantNode* c) { return c && int_at(*c, 0) != 0; };
+  const Function& body = call.bodies().at(0);
+  const bool starts = !call.has(1) || is_true(call.constant(1));
+  const ValueId goes_on = body.outputs.at(0);
+  return call.has(0) && starts &&
+         (goes_on == body.inputs.at(1) || is_true(call.graph().value(goes_on).constant.get()));
+}
+
+std::vector<Type> infer_loop(const Call& call) {
+  if (call.has(1)) need_condition(call, 1);
+  const Function& body = call.bodies().at(0);
+  const size_t carried = body.inputs.size() - 2;
+  const std::unordered_set<ir::Var> inner = inner_symbols(call);
+  std::vector<Type> types;
+  for (size_t i = 0; i < carried; ++i)
+    types.push_back(merged_or_refused(call, i, call.type(i + 2),
+                                      outside(call.graph().type(body.outputs[i + 1]), inner)));
+  for (size_t i = carried + 1; i < body.outputs.size(); ++i) {
+    const Type type = outside(call.graph().type(body.outputs[i]), inner);
+    const TensorType* t = type.tensor();
+    if (!t)
+      call.refuse("ops.loop.output", str("output ", i, " of the body is ", print(type)),
+                  "give a tensor of known rank, so that those of all iterations can be stacked");
+    TensorType stacked = *t;
+    stacked.shape.insert(stacked.shape.begin(),
+                         counts_only(call) ? call.extent(ir::max(call.element(0, 0), 0)) : Dim());
+    types.push_back(stacked);
+  }
+  return types;
+}
+
+std::vector<Type> infer_pick(const Call& call) {
+  TensorType type = call.tensor(0);
+  const int axis = normal_axis(call, call.attrs<PickAttrs>().axis, type.rank());
+  type.shape.erase(type.shape.begin() + axis);
+  return {type};
+}
+
+std::vector<te::Tensor> pick(const Call& call) {
+  const PickAttrs& attrs = call.attrs<PickAttrs>();
+  const int axis = normal_axis(call, attrs.axis, call.rank(0));
+  const te::Expr last = te::Expr(call.shape(0)[static_cast<size_t>(axis)]) - 1;
+  return {te::compute("picked", call.out_shape(), [&](const std::vector<te::Var>& v) {
+    At at = indices_of(v);
+    const te::Expr i = call.in(1)();
+    at.insert(at.begin() + axis, attrs.reverse ? last - i : i);
+    return call.in(0).at(at);
+  })};
+}
+
+void if_from_onnx(const OnnxNode& n, Builder& g) {
+  const OnnxSubgraph &yes = n.attr_graph("then_branch"), &no = n.attr_graph("else_branch");
+  if (const ConstantNode* c = g.constant_of(n.need(0)); c && c->count() == 1) {
+    g.outputs(n, g.splice((int_at(*c, 0) != 0 ? yes : no).build(g, {})));
+    return;
+  }
+  std::vector<Function> bodies;
+  bodies.push_back(yes.build(g, {}));
+  bodies.push_back(no.build(g, {}));
+  g.outputs(n, g.calls(if_op(), {}, {n.need(0)}, yes.outputs(), std::move(bodies)));
+}
+
+void loop_from_onnx(const OnnxNode& n, Builder& g) {
+  const OnnxSubgraph& graph = n.attr_graph("body");
+  const size_t carried = n.inputs.size() < 2 ? 0 : n.inputs.size() - 2;
+  if (graph.inputs() != carried + 2 || graph.outputs() < carried + 1)
+    n.refuse("ops.loop.body",
+             str("the body has ", graph.inputs(), " inputs and ", graph.outputs(), " outputs for ",
+                 carried, " carried values"),
+             "give it the iteration, the condition and the carried values; let it return the "
+             "condition, the carried values and what is stacked");
+  std::vector<Type> types;
+  for (size_t i = 0; i < carried; ++i) types.push_back(g.type(n.need(i + 2)));
+  Function body = loop_body(g, std::move(types), [&](const std::vector<Type>& carried_types) {
+    std::vector<Type> inputs{tensor_of(Elem::I64, {}), tensor_of(Elem::Bool, {})};
+    inputs.insert(inputs.end(), carried_types.begin(), carried_types.end());
+    return graph.build(g, inputs);
+  });
+  std::vector<ValueId> inputs = n.inputs;
+  inputs.resize(std::max<size_t>(inputs.size(), 2), kNoValue);
+  const size_t results = graph.outputs() - 1;
+  g.outputs(n, g.calls(loop_op(), {}, inputs, results, [&] {
+    std::vector<Function> bodies;
+    bodies.push_back(std::move(body));
+    return bodies;
+  }()));
+}
+
+}  // namespace
+
+std::optional<Type> merged(const Type& a, const Type& b) {
+  const auto same_elem = [](const auto& x, const auto& y) {
+    return x.strings == y.strings && (x.strings || x.elem == y.elem);
+  };
+  const TensorType *ta = a.tensor(), *tb = b.tensor();
+  if (ta && tb) {
+    if (!same_elem(*ta, *tb)) return std::nullopt;
+    if (ta->rank() != tb->rank()) return UnrankedType{ta->elem, ta->strings};
+    TensorType out = *ta;
+    for (size_t d = 0; d < out.shape.size(); ++d)
+      if (!same(ta->shape[d], tb->shape[d])) out.shape[d] = Dim();
+    return out;
+  }
+  if (const UnrankedType* u = a.unranked()) {
+    if (tb && same_elem(*u, *tb)) return a;
+    if (b.unranked() && same_elem(*u, *b.unranked())) return a;
+    return std::nullopt;
+  }
+  if (b.unranked()) return merged(b, a);
+  if (const SequenceType *x = a.sequence(), *y = b.sequence(); x && y) {
+    if (x->empty) return b;
+    if (y->empty) return a;
+    if (const std::optional<Type> element = merged(*x->element, *y->element))
+      return sequence_of(*element);
+  }
+  if (const OptionalType *x = a.optional(), *y = b.optional(); x && y) {
+    if (x->empty) return b;
+    if (y->empty) return a;
+    if (const std::optional<Type> element = merged(*x->element, *y->element))
+      return optional_of(*element);
+  }
+  return std::nullopt;
+}
+
+Function loop_body(Builder& g, std::vector<Type> carried,
+                   FunctionRef<Function(const std::vector<Type>& carried)> build) {
+  while (true) {
+    const Builder::Checkpoint before = g.checkpoint();
+    Function body = build(carried);
+    bool fits = true;
+    std::vector<Type> wider = carried;
+    for (size_t i = 0; i < carried.size(); ++i) {
+      const Type &in = g.type(body.inputs[i + 2]), &out = g.type(body.outputs[i + 1]);
+      if (same(in, out)) continue;
+      // Kinds that do not go together are refused when the loop's types are inferred.
+      const std::optional<Type> both = merged(in, out);
+      if (!both || same(*both, in)) continue;
+      // Where `in` is a symbol for an extent that was null already, it stays null.
+      Type next = *both;
+      if (TensorType* t = std::get_if<TensorType>(&next))
+        if (const TensorType* c = carried[i].tensor())
+          for (size_t d = 0; d < t->shape.size(); ++d)
+            if (!c->shape[d]) t->shape[d] = Dim();
+      if (same(next, carried[i])) continue;
+      wider[i] = std::move(next);
+      fits = false;
+    }
+    if (fits) return body;
+    carried = std::move(wider);
+    g.rollback(before);
+  }
+}
+
+const OpDef& if_op() {
+  static const OpDef def = define_op({.name = "if",
+                                      .infer = infer_if,
+                                      .special = Special::Control,
+                                      .onnx = {{.op = "If", .from = 1, .rule = if_from_onnx}}});
+  return def;
+}
+
+const OpDef& loop_op() {
+  static const OpDef def = define_op({.name = "loop",
+                                      .infer = infer_loop,
+                                      .special = Special::Control,
+                                      .onnx = {{.op = "Loop", .from = 1, .rule = loop_from_onnx}}});
+  return def;
+}
+
+const OpDef& pick_op() {
+  static const OpDef def =
+      define_op<PickAttrs>({.name = "pick",
+                            .fusion = FusionKind::Injective,
+                            .infer = infer_pick,
+                            .algorithms = {{.name = "direct", .define = pick}}});
+  return def;
+}
+
+}  // namespace tilewright::ops

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conv and ConvInteger over any number of spatial dimensions. Padding is a stage of its own before
+// a plain sum of products.
+#include "graph/onnx_node.h"
+#include "ir/print.h"
+#include "ops/checks.h"
+#include "ops/define.h"
+#include "ops/ops.h"
+#include "ops/window.h"
+#include "support/str.h"
+
+namespace tilewright::ops {
+namespace {
+
+using namespace graph;
+
+struct Geometry {
+  std::vector<Window> windows;
+  Dim per_group_in, per_group_out;  // channels
+};
+
+WindowAttrs window_of(const ConvAttrs& attrs) {
+  return {.auto_pad = attrs.auto_pad,
+          .strides = attrs.strides,
+          .dilations = attrs.dilations,
+          .pads = attrs.pads};
+}
+
+Geometry geometry(const Call& call) {
+  const ConvAttrs& attrs = call.attrs<ConvAttrs>();
+  return {
+      .windows = windows(call, window_of(attrs), spatial(call.shape(0)), spatial(call.shape(1))),
+      .per_group_in = call.shape(1)[1],
+      .per_group_out = simplified(call.shape(1)[0] / attrs.group)};
+}
+
+Shape infer_shape(const Call& call) {
+  const ConvAttrs& attrs = call.attrs<ConvAttrs>();
+  need_min_rank(call, 0, 3);
+  need_rank(call, 1, call.rank(0));
+  need_at_least(call, "group", {attrs.group}, 1);
+  const Shape &x = call.shape(0), &w = call.shape(1);
+  call.equal(x[1], w[1] * attrs.group, "channels of the input and of the weights times group");
+  call.check(ir::eq(w[0] % attrs.group, Dim(0)),
+             str("group ", attrs.group, " does not divide the ", ir::print(w[0]),
+                 " output channels of the weights"));
+  if (!attrs.kernel.empty()) {
+    need_count(call, "kernel_shape", attrs.kernel, w.size() - 2);
+    for (size_t d = 0; d + 2 < w.size(); ++d)
+      call.equal(Dim(attrs.kernel[d]), w[d + 2], "kernel_shape and the weights");
+  }
+  Shape out = {x[0], w[0]};
+  for (const Window& window : geometry(call).windows) out.push_back(window.out);
+  return out;
+}
+
+/// Y[n, m, o…] = sum over c, k… of P[n, group of m, c, o * stride + k * dilation…] * W[m, c, k…]
+te::Tensor plain(const Call& call, const te::Tensor& input, const te::Tensor& weights,
+                 ir::Elem acc) {
+  const Geometry g = geometry(call);
+  const te::Tensor x = padded(input, 2, g.windows, 0);
+  std::vector<te::Axis> over = {te::reduce_axis(g.per_group_in, "rc")};
+  for (size_t d = 0; d < g.windows.size(); ++d)
+    over.push_back(te::reduce_axis(g.windows[d].kernel, str("k", d)));
+  return te::compute("conv", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+    te::Expr channel = over[0];
+    if (call.attrs<ConvAttrs>().group != 1) {
+      const te::Expr group =
+          ir::is_const(g.per_group_out, 1) ? te::Expr(axes[1]) : axes[1] / g.per_group_out;
+      channel = ir::is_const(g.per_group_in, 1) ? group : group * g.per_group_in + over[0];
+    }
+    At at = {axes[0], channel}, weight = {axes[1], over[0]};
+    for (size_t d = 0; d < g.windows.size(); ++d) {
+      at.push_back(axes[d + 2] * g.windows[d].stride + over[d + 1] * g.windows[d].dilation);
+      weight.push_back(over[d + 1]);
+    }
+    return te::sum(as(acc, x.at(at)) * as(acc, weights.at(weight)), te::Axes(over));
+  });
+}
+
+std::vector<Type> infer(const Call& call) {
+  need_float(call, 0);
+  need_same_elem(call, 0, 1);
+  if (call.has(2)) {
+    need_same_elem(call, 0, 2);
+    need_rank(call, 2, 1);
+    call.equal(call.shape(2)[0], call.shape(1)[0], "the bias and the output channels");
+  }
+  return {tensor_of(call.elem(0), infer_shape(call))};
+}
+
+std::vector<te::Tensor> define(const Call& call) {
+  const ir::Elem elem = call.elem(0), acc = wide(elem);
+  const te::Tensor y = plain(call, call.in(0), call.in(1), acc);
+  if (!call.has(2)) return {as(elem, y)};
+  return {te::compute("conv_bias", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+    return as(elem, y.at(indices_of(axes)) + as(acc, call.in(2)(axes[1])));
+  })};
+}
+
+std::vector<Type> infer_integer(const Call& call) {
+  need_int(call, 0);
+  need_int(call, 1);
+  for (const size_t i : {2, 3}) {
+    if (!call.has(i)) continue;
+    need_same_elem(call, i - 2, i);
+    if (call.rank(i) > (i == 2 ? 0 : 1) && !ir::is_const(elements(call.shape(i)), 1))
+      call.refuse("ops.conv.zero_point", str("zero point ", i - 2, " is ", print(call.type(i))),
+                  "give a scalar; that of the weights may have one value per output channel");
+  }
+  return {tensor_of(ir::Elem::I32, infer_shape(call))};
+}
+
+std::vector<te::Tensor> define_integer(const Call& call) {
+  const auto centered = [&](size_t i) {
+    const te::Tensor& t = call.in(i);
+    return te::compute(str(t.name(), "_centered"), shape_of(t), [&](const std::vector<te::Var>& v) {
+      const te::Expr value = te::cast(ir::Elem::I32, t.at(indices_of(v)));
+      if (!call.has(i + 2)) return value;
+      const te::Tensor& zero = call.in(i + 2);
+      At at;  // one per output channel of the weights, else a single value
+      for (const ir::Expr& extent : zero.shape())
+        at.push_back(ir::is_const(extent, 1) ? te::Expr(0) : te::Expr(v[0]));
+      return value - te::cast(ir::Elem::I32, zero.at(at));
+    });
+  };
+  return {plain(call, centered(0), centered(1), ir::Elem::I32)};
+}
+
+ConvAttrs conv_attrs(const OnnxNode& n) {
+  const WindowAttrs w = window_attrs(n);
+  return {.group = n.attr_int("group", 1),
+          .auto_pad = w.auto_pad,
+          .kernel = w.kernel,
+          .strides = w.strides,
+          .dilations = w.dilations,
+          .pads = w.pads};
+}
+
+void from_onnx(const OnnxNode& n, Builder& g) {
+  g.output(n, g.call(conv_op(), conv_attrs(n), {n.need(0), n.need(1), n.in(2)}));
+}
+
+void integer_from_onnx(const OnnxNode& n, Builder& g) {
+  g.output(n, g.call(conv_integer_op(), conv_attrs(n), {n.need(0), n.need(1), n.in(2), n.in(3)}));
+}
+
+}  // namespace
+
+const OpDef& conv_op() {
+  static const OpDef def =
+      define_op<ConvAttrs>({.name = "conv",
+                            .fusion = FusionKind::OutFusable,
+                            .infer = infer,
+                            .algorithms = {{.name = "direct", .define = define}},
+                            .onnx = {{.op = "Conv", .rule = from_onnx}}});
+  return def;
+}
+
+const OpDef& conv_integer_op() {
+  static const OpDef def = define_op<ConvAttrs>(
+      {.name = "conv_integer",
+       .fusion = FusionKind::OutFusable,
+       .infer = infer_integer,
+       .algorithms = {{.name = "direct", .define = define_integer}},
+       .onnx = {{.op = "ConvInteger", .from = 10, .rule = integer_from_onnx}}});
+  return def;
+}
+
+}  // namespace tilewright::ops

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// ConvTranspose as a plain sum of products over an input that a stage before it spreads out:
+//   S[q] = X[(q - offset) / stride] where that is a whole number inside of X, else 0
+//   Y[o] = sum over k of S[o + k * dilation] * W[kernel - 1 - k]
+#include "graph/onnx_node.h"
+#include "ir/print.h"
+#include "ops/checks.h"
+#include "ops/define.h"
+#include "ops/ops.h"
+#include "ops/window.h"
+#include "support/str.h"
+
+namespace tilewright::ops {
+namespace {
+
+using namespace graph;
+
+struct Spread {
+  Dim in, kernel, out, pad_begin;
+  int64_t stride, dilation;
+};
+
+std::vector<Spread> spreads(const Call& call) {
+  const ConvTransposeAttrs& attrs = call.attrs<ConvTransposeAttrs>();
+  const Shape in = spatial(call.shape(0)), kernel = spatial(call.shape(1));
+  const size_t rank = in.size();
+  const auto values = [&](std::string_view name, const std::vector<int64_t>& given, size_t count,
+                          int64_t otherwise) {
+    if (given.empty()) return std::vector<int64_t>(count, otherwise);
+    need_count(call, name, given, count);
+    need_at_least(call, name, given, otherwise);
+    return given;
+  };
+  const std::vector<int64_t> strides = values("strides", attrs.strides, rank, 1);
+  const std::vector<int64_t> dilations = values("dilations", attrs.dilations, rank, 1);
+  const std::vector<int64_t> pads = values("pads", attrs.pads, 2 * rank, 0);
+  const std::vector<int64_t> extra = values("output_padding", attrs.output_padding, rank, 0);
+  std::vector<int64_t> wanted = attrs.output_shape;
+  if (wanted.size() == rank + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
+  if (!wanted.empty()) need_count(call, "output_shape", wanted, rank);
+
+  std::vector<Spread> out;
+  for (size_t d = 0; d < rank; ++d) {
+    Spread s{.in = in[d],
+             .kernel = kernel[d],
+             .out = {},
+             .pad_begin = Dim(pads[d]),
+             .stride = strides[d],
+             .dilation = dilations[d]};
+    const Dim full = (s.in - 1) * s.stride + Dim(extra[d]) + (s.kernel - 1) * s.dilation + 1;
+    const bool same_upper = attrs.auto_pad == AutoPad::SameUpper;
+    if (!wanted.empty())
+      s.out = Dim(wanted[d]);
+    else if (same_upper || attrs.auto_pad == AutoPad::SameLower)
+      s.out = simplified(s.in * s.stride);
+    else if (attrs.auto_pad == AutoPad::Valid)
+      s.out = call.extent(full);
+    else
+      s.out = call.extent(full - Dim(pads[d]) - Dim(pads[rank + d]));
+    if (attrs.auto_pad == AutoPad::Valid) s.pad_begin = Dim(0);
+    if (!wanted.empty() || same_upper || attrs.auto_pad == AutoPad::SameLower) {
+      const Dim total = ir::max(full - s.out, Dim(0));
+      s.pad_begin = simplified(same_upper ? total / 2 : total - total / 2);
+    }
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+std::vector<Type> infer(const Call& call) {
+  const ConvTransposeAttrs& attrs = call.attrs<ConvTransposeAttrs>();
+  need_float(call, 0);
+  need_min_rank(call, 0, 3);
+  need_rank(call, 1, call.rank(0));
+  need_same_elem(call, 0, 1);
+  need_at_least(call, "group", {attrs.group}, 1);
+  const Shape &x = call.shape(0), &w = call.shape(1);
+  call.equal(x[1], w[0], "channels of the input and of the weights");
+  call.check(ir::eq(x[1] % attrs.group, Dim(0)),
+             str("group ", attrs.group, " does not divide the ", ir::print(x[1]), " channels"));
+  if (!attrs.kernel.empty()) {
+    need_count(call, "kernel_shape", attrs.kernel, w.size() - 2);
+    for (size_t d = 0; d + 2 < w.size(); ++d)
+      call.equal(Dim(attrs.kernel[d]), w[d + 2], "kernel_shape and the weights");
+  }
+  Shape out = {x[0], simplified(w[1] * attrs.group)};
+  for (const Spread& s : spreads(call)) out.push_back(s.out);
+  if (call.has(2)) {
+    need_same_elem(call, 0, 2);
+    need_rank(call, 2, 1);
+    call.equal(call.shape(2)[0], out[1], "the bias and the output channels");
+  }
+  return {tensor_of(call.elem(0), out)};
+}
+
+te::Tensor spread_out(const te::Tensor& x, const std::vector<Spread>& spreads) {
+  te::Shape shape = shape_of(x);
+  for (size_t d = 0; d < spreads.size(); ++d)
+    shape[d + 2] = simplified(spreads[d].out + (spreads[d].kernel - 1) * spreads[d].dilation);
+  return te::compute(str(x.name(), "_spread"), shape, [&](const std::vector<te::Var>& axes) {
+    At at = indices_of(axes);
+    te::Expr inside = true;
+    for (size_t d = 0; d < spreads.size(); ++d) {
+      const Spread& s = spreads[d];
+      const te::Expr from = at[d + 2] - simplified((s.kernel - 1) * s.dilation - s.pad_begin);
+      inside = inside && 0 <= from && from < s.in * s.stride;
+      if (s.stride != 1) inside = inside && from % s.stride == 0;
+      at[d + 2] = from / s.stride;
+    }
+    return te::guard(inside, x.at(at), 0);
+  });
+}
+
+std::vector<te::Tensor> define(const Call& call) {
+  const ConvTransposeAttrs& attrs = call.attrs<ConvTransposeAttrs>();
+  const ir::Elem elem = call.elem(0), acc = wide(elem);
+  const std::vector<Spread> dims = spreads(call);
+  const te::Tensor x = spread_out(call.in(0), dims), &w = call.in(1);
+  const Dim per_group_in = simplified(call.shape(0)[1] / attrs.group);
+  const Dim per_group_out = call.shape(1)[1];
+  std::vector<te::Axis> over = {te::reduce_axis(per_group_in, "rc")};
+  for (size_t d = 0; d < dims.size(); ++d)
+    over.push_back(te::reduce_axis(dims[d].kernel, str("k", d)));
+  const te::Tensor y =
+      te::compute("conv_transpose", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+        te::Expr channel = over[0], filter = axes[1];
+        if (attrs.group != 1) {
+          channel = axes[1] / per_group_out * per_group_in + over[0];
+          filter = axes[1] % per_group_out;
+        }
+        At at = {axes[0], channel}, weight = {channel, filter};
+        for (size_t d = 0; d < dims.size(); ++d) {
+          at.push_back(axes[d + 2] + over[d + 1] * dims[d].dilation);
+          weight.push_back((dims[d].kernel - 1) - over[d + 1]);
+        }
+        return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
+      });
+  if (!call.has(2)) return {as(elem, y)};
+  return {te::compute("conv_bias", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+    return as(elem, y.at(indices_of(axes)) + as(acc, call.in(2)(axes[1])));
+  })};
+}
+
+void from_onnx(const OnnxNode& n, Builder& g) {
+  const WindowAttrs w = window_attrs(n);
+  const ConvTransposeAttrs attrs{.group = n.attr_int("group", 1),
+                                 .auto_pad = w.auto_pad,
+                                 .kernel = w.kernel,
+                                 .strides = w.strides,
+                                 .dilations = w.dilations,
+                                 .pads = w.pads,
+                                 .output_padding = n.attr_ints("output_padding"),
+                                 .output_shape = n.attr_ints("output_shape")};
+  g.output(n, g.call(conv_transpose_op(), attrs, {n.need(0), n.need(1), n.in(2)}));
+}
+
+}  // namespace
+
+const OpDef& conv_transpose_op() {
+  static const OpDef def =
+      define_op<ConvTransposeAttrs>({.name = "conv_transpose",
+                                     .fusion = FusionKind::OutFusable,
+                                     .infer = infer,
+                                     .algorithms = {{.name = "spread", .define = define}},
+                                     .onnx = {{.op = "ConvTranspose", .rule = from_onnx}}});
+  return def;
+}
+
+}  // namespace tilewright::ops

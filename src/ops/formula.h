@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formulas of dimensions and of the elements of shape-like tensors: what `infer` and `elements`
+// rules compute with.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/call.h"
+#include "support/function_ref.h"
+
+namespace tilewright::ops {
+
+using graph::Dim;
+using graph::Shape;
+
+/// cond ? yes : no; one of them when the condition is known.
+Dim choose(const ir::Expr& cond, const Dim& yes, const Dim& no);
+/// An index or axis that may count from the end.
+Dim wrapped(const Dim& index, const Dim& extent);
+/// 0 or 1
+Dim as_int(const ir::Expr& cond);
+/// of[index], where the index may be a formula.
+Dim pick(const std::vector<Dim>& of, const Dim& index);
+/// from <= index < to
+ir::Expr in_range(const Dim& index, const Dim& from, const Dim& to);
+
+/// Axes given as elements of input i, each in 0 … rank - 1 and no two equal: refused when they are
+/// known to be wrong, else checked when the program runs.
+std::vector<Dim> axes_of(const graph::Call& call, size_t i, int rank);
+/// values[j] for the j with axes[j] == axis, `otherwise` when there is none.
+Dim at_axis(const std::vector<Dim>& axes, const std::vector<Dim>& values, int64_t axis,
+            const Dim& otherwise);
+
+/// a / b, as exact as simplification allows: equal factors cancel although they may be 0.
+Dim quotient(const Shape& a, const Shape& b);
+
+using Elements = std::optional<std::vector<Dim>>;
+/// The elements of input i when they are known and the tensor has at most one dimension.
+Elements list_of(const graph::Call& call, size_t i);
+/// f of the inputs' elements, broadcast against each other; nothing when some are unknown, or a
+/// result may not fit `elem`.
+Elements map_elements(const graph::Call& call, ir::Elem elem,
+                      FunctionRef<Dim(const std::vector<Dim>&)> f);
+
+}  // namespace tilewright::ops

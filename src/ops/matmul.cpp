@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// MatMul, Gemm and MatMulInteger: alpha * A B + beta * C, A and B as stacks of matrices.
+#include <algorithm>
+
+#include "graph/onnx_node.h"
+#include "ops/checks.h"
+#include "ops/define.h"
+#include "ops/ops.h"
+#include "support/str.h"
+
+namespace tilewright::ops {
+namespace {
+
+using namespace graph;
+
+/// An operand as a stack of matrices. A vector on the left is a row, on the right a column; that
+/// dimension is not in the result.
+struct Operand {
+  bool vector, transposed, left;
+  Shape batch = {};
+  Dim outer = {}, inner = {};  // rows of A or columns of B; what is summed over
+
+  At at(const At& batch_at, const te::Expr& o, const te::Expr& k) const {
+    if (vector) return {k};
+    At out;
+    const size_t missing = batch_at.size() - batch.size();
+    for (size_t d = 0; d < batch.size(); ++d)
+      out.push_back(ir::is_const(batch[d], 1) ? te::Expr(0) : batch_at[missing + d]);
+    const bool outer_first = left != transposed;
+    out.push_back(outer_first ? o : k);
+    out.push_back(outer_first ? k : o);
+    return out;
+  }
+};
+
+Operand operand(const Call& call, size_t i) {
+  const MatMulAttrs& attrs = call.attrs<MatMulAttrs>();
+  need_min_rank(call, i, 1);
+  const Shape& shape = call.shape(i);
+  Operand out{.vector = shape.size() == 1,
+              .transposed = i == 0 ? attrs.trans_a : attrs.trans_b,
+              .left = i == 0};
+  if (out.vector) {
+    out.outer = Dim(1);
+    out.inner = shape[0];
+    return out;
+  }
+  out.batch = Shape(shape.begin(), shape.end() - 2);
+  const bool outer_first = out.left != out.transposed;
+  out.outer = shape[shape.size() - (outer_first ? 2 : 1)];
+  out.inner = shape[shape.size() - (outer_first ? 1 : 2)];
+  return out;
+}
+
+Shape product_shape(const Call& call, const Operand& a, const Operand& b) {
+  Shape shape = broadcast(call, a.batch, b.batch);
+  if (!a.vector) shape.push_back(a.outer);
+  if (!b.vector) shape.push_back(b.outer);
+  return shape;
+}
+
+/// The plain product: sum over k of A[…, i, k] * B[…, k, j].
+te::Tensor product(const Call& call, const te::Tensor& ta, const te::Tensor& tb, ir::Elem acc) {
+  const Operand a = operand(call, 0), b = operand(call, 1);
+  const te::Axis k = te::reduce_axis(call.equal(a.inner, b.inner, "the summed dimension"), "k");
+  return te::compute(
+      "matmul", te_shape(product_shape(call, a, b)), [&](const std::vector<te::Var>& axes) {
+        At batch = indices_of(axes);
+        te::Expr i = 0, j = 0;
+        if (!b.vector) j = batch.back(), batch.pop_back();
+        if (!a.vector) i = batch.back(), batch.pop_back();
+        return te::sum(as(acc, ta.at(a.at(batch, i, k))) * as(acc, tb.at(b.at(batch, j, k))), k);
+      });
+}
+
+std::vector<Type> infer(const Call& call) {
+  need_number(call, 0);
+  need_same_elem(call, 0, 1);
+  const Operand a = operand(call, 0), b = operand(call, 1);
+  call.equal(a.inner, b.inner, "the summed dimension");
+  const Shape shape = product_shape(call, a, b);
+  if (call.has(2)) {
+    need_same_elem(call, 0, 2);
+    if (call.rank(2) > static_cast<int>(shape.size()))
+      call.refuse("ops.matmul.bias", str("C is ", print(call.type(2))),
+                  str("give one that broadcasts to ", print(shape)));
+    broadcast(call, call.shape(2), shape);
+  }
+  return {tensor_of(call.elem(0), shape)};
+}
+
+/// `x` times a factor of the attributes; integers by way of f64.
+te::Expr scaled(const te::Expr& x, double factor) {
+  if (factor == 1) return x;
+  if (ir::is_float(x.elem())) return x * factor;
+  return te::cast(x.elem(), te::cast(ir::Elem::F64, x) * factor);
+}
+
+std::vector<te::Tensor> define(const Call& call) {
+  const MatMulAttrs& attrs = call.attrs<MatMulAttrs>();
+  const ir::Elem elem = call.elem(0), acc = wide(elem);
+  const te::Tensor sum = product(call, call.in(0), call.in(1), acc);
+  if (!call.has(2) && attrs.alpha == 1) return {as(elem, sum)};
+  return {te::compute("gemm", shape_of(sum), [&](const std::vector<te::Var>& axes) {
+    te::Expr y = scaled(sum.at(indices_of(axes)), attrs.alpha);
+    if (call.has(2))
+      y = y + scaled(as(acc, broadcast_read(call.in(2), indices_of(axes))), attrs.beta);
+    return as(elem, y);
+  })};
+}
+
+/// The zero point of a row of A or a column of B, or 0: a scalar, one per row or column, or for
+/// stacks [D1, …, M, 1] and [D1, …, 1, N].
+te::Expr zero_point(const Call& call, size_t i, const At& at, size_t kept) {
+  if (!call.has(i)) return te::cast(ir::Elem::I32, 0);
+  const te::Tensor& zero = call.in(i);
+  te::Expr value = 0;
+  if (zero.rank() == 1)
+    value = zero(ir::is_const(zero.shape()[0], 1) ? te::Expr(0) : at[kept]);
+  else
+    value = broadcast_read(zero, at);
+  return te::cast(ir::Elem::I32, value);
+}
+
+std::vector<Type> infer_integer(const Call& call) {
+  need_int(call, 0);
+  need_int(call, 1);
+  for (const size_t i : {2, 3}) {
+    if (!call.has(i)) continue;
+    need_same_elem(call, i - 2, i);
+    if (call.rank(i) > 1 && call.rank(i) != call.rank(i - 2))
+      call.refuse("ops.matmul.zero_point", str("zero point ", i - 2, " is ", print(call.type(i))),
+                  "give a scalar, one value per row of A or column of B, or the rank of the input");
+  }
+  const Operand a = operand(call, 0), b = operand(call, 1);
+  call.equal(a.inner, b.inner, "the summed dimension");
+  return {tensor_of(ir::Elem::I32, product_shape(call, a, b))};
+}
+
+/// A and B less their zero points as stages, then the plain product.
+std::vector<te::Tensor> define_integer(const Call& call) {
+  const auto centered = [&](size_t i) {
+    const te::Tensor& t = call.in(i);
+    const size_t rank = static_cast<size_t>(t.rank());
+    const size_t kept = rank == 1 ? 0 : i == 0 ? rank - 2 : rank - 1;
+    return te::compute(str(t.name(), "_centered"), shape_of(t), [&](const std::vector<te::Var>& v) {
+      const At at = indices_of(v);
+      return te::cast(ir::Elem::I32, t.at(at)) - zero_point(call, i + 2, at, kept);
+    });
+  };
+  return {product(call, centered(0), centered(1), ir::Elem::I32)};
+}
+
+void matmul_from_onnx(const OnnxNode& n, Builder& g) {
+  g.output(n, g.call(matmul_op(), MatMulAttrs{}, {n.need(0), n.need(1)}));
+}
+
+void gemm_from_onnx(const OnnxNode& n, Builder& g) {
+  for (const size_t i : {0, 1})
+    if (g.tensor(n.need(i)).rank() != 2)
+      n.refuse("ops.gemm.rank", str("input ", i, " is ", print(g.type(n.in(i)))),
+               "give a matrix, or use MatMul for stacks of them");
+  const MatMulAttrs attrs{.trans_a = n.attr_int("transA", 0) != 0,
+                          .trans_b = n.attr_int("transB", 0) != 0,
+                          .alpha = n.attr_float("alpha", 1),
+                          .beta = n.attr_float("beta", 1)};
+  g.output(n, g.call(matmul_op(), attrs, {n.need(0), n.need(1), n.in(2)}));
+}
+
+void integer_from_onnx(const OnnxNode& n, Builder& g) {
+  g.output(n, g.call(matmul_integer_op(), MatMulAttrs{}, {n.need(0), n.need(1), n.in(2), n.in(3)}));
+}
+
+}  // namespace
+
+const OpDef& matmul_op() {
+  static const OpDef def =
+      define_op<MatMulAttrs>({.name = "matmul",
+                              .fusion = FusionKind::OutFusable,
+                              .infer = infer,
+                              .algorithms = {{.name = "direct", .define = define}},
+                              .onnx = {{.op = "MatMul", .rule = matmul_from_onnx},
+                                       {.op = "Gemm", .from = 7, .rule = gemm_from_onnx}}});
+  return def;
+}
+
+const OpDef& matmul_integer_op() {
+  static const OpDef def = define_op<MatMulAttrs>(
+      {.name = "matmul_integer",
+       .fusion = FusionKind::OutFusable,
+       .infer = infer_integer,
+       .algorithms = {{.name = "direct", .define = define_integer}},
+       .onnx = {{.op = "MatMulInteger", .from = 10, .rule = integer_from_onnx}}});
+  return def;
+}
+
+}  // namespace tilewright::ops

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/inline.h"
+
+#include <algorithm>
+
+#include "ir/equal.h"
+#include "tune/choose/attempt.h"
+#include "tune/choose/stage.h"
+
+namespace tilewright::tune {
+namespace {
+
+// What storing an element and reading it back costs, in operations.
+constexpr double kKeepCost = 4;
+
+/// The loads of `buffer` in a stage that differ from each other.
+int64_t distinct_loads(const Stage& stage, const ir::Buffer& buffer) {
+  std::vector<const ir::Load*> found;
+  for (const ir::Load* l : stage.loads()) {
+    const auto same = [&](const ir::Load* other) {
+      return ir::equal(ir::Expr::of(*other), ir::Expr::of(*l));
+    };
+    if (l->buffer == buffer && std::ranges::none_of(found, same)) found.push_back(l);
+  }
+  return static_cast<int64_t>(found.size());
+}
+
+bool has_guard(const ir::Expr& value) {
+  bool found = false;
+  ir::walk(value, [&](const ir::Guard&) { found = true; });
+  return found;
+}
+
+bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, const Sizes& sizes) {
+  double reads = 0;  // of each element
+  bool in_reduction = false;
+  const double elements = std::max(producer.points(sizes), 1.0);
+  for (const Stage& c : stages) {
+    if (c.block == producer.block || !c.reads(producer.result())) continue;
+    if (c.kind == StageKind::Other) return false;
+    const double per_element = c.points(sizes) / elements;
+    reads += static_cast<double>(distinct_loads(c, producer.result())) * per_element;
+    in_reduction = in_reduction || (c.kind == StageKind::Reduce && per_element > 1.5);
+  }
+  if (reads <= 1.01) return true;
+  const ir::Expr value = producer.values().front();
+  // Tests in the innermost loop of a reduction hinder everything that makes it fast.
+  if (in_reduction && (has_guard(value) || operations(value) > 0)) return false;
+  return static_cast<double>(operations(value)) * (reads - 1) <= kKeepCost;
+}
+
+}  // namespace
+
+void inline_stages(schedule::Schedule& s) {
+  const Sizes sizes(s.func());
+  std::vector<std::string> names;
+  for (const Stage& stage : stages_of(s.func()))
+    if (stage.kind == StageKind::Map) names.push_back(stage.name());
+  // Producers first: what a stage costs then includes what was put into it.
+  for (const std::string& name : names) {
+    const ir::LoopFunc func = s.func();
+    const std::vector<Stage> stages = stages_of(func);
+    const auto stage = std::ranges::find(stages, name, [](const Stage& t) { return t.name(); });
+    const bool output = std::ranges::any_of(
+        func.params, [&](const ir::Param& p) { return stage->writes(p.buffer); });
+    if (!output && worth_inlining(*stage, stages, sizes))
+      attempt(s, [&] { s.compute_inline(s.block(name)); });
+  }
+}
+
+}  // namespace tilewright::tune

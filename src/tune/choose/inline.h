@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedule/schedule.h"
+
+namespace tilewright::tune {
+
+/// Puts stages that compute each element by itself into the stages that read them, unless that
+/// repeats more work than keeping the result costs.
+///   B[i] = A[i] * 2   C[i] = exp(B[i])   D[i] = C[i] / S[]   ->   D[i] = exp(A[i] * 2) / S[]
+/// Stays: exp that two stages read, padding that a window reads over and over.
+void inline_stages(schedule::Schedule& s);
+
+}  // namespace tilewright::tune

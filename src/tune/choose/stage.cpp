@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/stage.h"
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/rewrite.h"
+
+namespace tilewright::tune {
+namespace {
+
+/// The stores or the update that a plain body consists of.
+bool is_stores(const ir::Stmt& body) {
+  if (const auto* seq = body.as<ir::Seq>())
+    return std::ranges::all_of(seq->stmts, [](const ir::Stmt& s) { return s.as<ir::Store>(); });
+  return body.as<ir::Store>() != nullptr;
+}
+
+StageKind kind_of(const ir::Block& b, const std::vector<const ir::For*>& loops) {
+  if (b.opaque || b.predicate || b.writes.empty() || loops.size() != b.iters.size())
+    return StageKind::Other;
+  bool reduces = false;
+  for (size_t i = 0; i < b.iters.size(); ++i) {
+    const ir::BlockIter& it = b.iters[i];
+    if (it.kind == ir::IterKind::Ordered || it.binding != loops[i]->var ||
+        loops[i]->loop != ir::ForKind::Serial || !ir::is_const(loops[i]->min, 0))
+      return StageKind::Other;
+    reduces = reduces || it.kind == ir::IterKind::Reduction;
+  }
+  if (!reduces) return is_stores(b.body) ? StageKind::Map : StageKind::Other;
+  return b.body.as<ir::Update>() ? StageKind::Reduce : StageKind::Other;
+}
+
+void collect(const ir::Stmt& s, std::vector<const ir::For*>& around, std::vector<Stage>& out) {
+  if (const auto* b = s.as<ir::Block>()) {
+    out.push_back({.block = b, .loops = around, .kind = kind_of(*b, around)});
+    return;
+  }
+  const auto* loop = s.as<ir::For>();
+  if (loop) around.push_back(loop);
+  ir::for_each_child(
+      s, [](const ir::Expr&) {}, [&](const ir::Stmt& c) { collect(c, around, out); });
+  if (loop) around.pop_back();
+}
+
+bool only_blocks(const ir::Stmt& s) {
+  if (s.as<ir::Block>()) return true;
+  if (!s.as<ir::For>() && !s.as<ir::Seq>() && !s.as<ir::Alloc>()) return false;
+  bool all = true;
+  ir::for_each_child(
+      s, [](const ir::Expr&) {}, [&](const ir::Stmt& c) { all = all && only_blocks(c); });
+  return all;
+}
+
+bool mentions(const std::vector<ir::Region>& regions, const ir::Buffer& buffer) {
+  return std::ranges::any_of(regions, [&](const ir::Region& r) { return r.buffer == buffer; });
+}
+
+}  // namespace
+
+std::vector<ir::Expr> Stage::values() const {
+  if (const auto* update = block->body.as<ir::Update>()) return update->values;
+  std::vector<ir::Expr> out;
+  ir::walk(block->body, [&](const ir::Store& s) { out.push_back(s.value); });
+  return out;
+}
+
+std::vector<const ir::Load*> Stage::loads() const {
+  std::vector<const ir::Load*> out;
+  for (const ir::Expr& value : values())
+    ir::walk(value, [&](const ir::Load& l) { out.push_back(&l); });
+  return out;
+}
+
+bool Stage::reads(const ir::Buffer& buffer) const { return mentions(block->reads, buffer); }
+bool Stage::writes(const ir::Buffer& buffer) const { return mentions(block->writes, buffer); }
+
+double Stage::points(const Sizes& sizes) const {
+  double n = 1;
+  for (const ir::BlockIter& it : block->iters) n *= static_cast<double>(sizes.of(it.extent));
+  return n;
+}
+
+double Stage::work(const Sizes& sizes) const {
+  int64_t each = 1;
+  for (const ir::Expr& value : values()) each += operations(value);
+  return static_cast<double>(each) * points(sizes);
+}
+
+std::vector<Stage> stages_of(const ir::LoopFunc& func) {
+  std::vector<Stage> out;
+  std::vector<const ir::For*> around;
+  collect(func.body, around, out);
+  return out;
+}
+
+std::optional<Stage> find_stage(const ir::LoopFunc& func, const std::string& name) {
+  for (Stage& s : stages_of(func))
+    if (s.name() == name) return s;
+  return std::nullopt;
+}
+
+bool only_blocks(const ir::LoopFunc& func) { return only_blocks(func.body); }
+
+}  // namespace tilewright::tune

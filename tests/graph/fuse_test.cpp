@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "graph/group.h"
+#include "run_graph.h"
+
+namespace tilewright::graph {
+namespace {
+
+struct Fused {
+  Graph graph;
+  FusionReport report;
+
+  std::string text() const { return kernels(graph.main(), graph); }
+  std::string reason(const std::string& producer, const std::string& consumer) const {
+    for (const NotFused& n : report)
+      if (n.producer == producer && n.consumer == consumer) return n.reason;
+    return {};
+  }
+};
+
+Fused fused(const Graph& graph) {
+  PassContext context = test_context();
+  Fused out;
+  const Pass passes[] = {{"remove_dead", remove_dead}, {"fuse", fuse}};
+  out.graph = run(passes, graph, context);
+  verify_types(out.graph);
+  out.report = context.fusion;
+  return out;
+}
+
+ValueId conv(Net& g, ValueId x, int64_t in, int64_t out) {
+  return g("conv", {x, g.weights({out, in, 3, 3})}, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+}
+
+TEST(Fuse, PutsEpiloguesIntoConvolutions) {
+  Net g;
+  const ValueId x = g.in("x", dims({1, 4, 8, 8}));
+  const ValueId c = conv(g, x, 4, 4);
+  const ValueId b = g("add", {c, g.weights({4, 1, 1})});
+  g.output(g("relu", {g("add", {b, x})}));
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.text(), "conv_add_add_relu -> %relu\n");
+  const Node& group = f.graph.main().nodes[0];
+  EXPECT_EQ(group.inputs.size(), 3u);  // x once, weights, bias
+  EXPECT_EQ(group.bodies[0].outputs, group.outputs);
+}
+
+TEST(Fuse, GivesAResidualToTheLastConvolution) {
+  Net g;
+  const ValueId x = g.in("x", dims({1, 4, 8, 8}));
+  const ValueId a = conv(g, x, 4, 4);
+  const ValueId b = conv(g, g("relu", {a}), 4, 4);
+  g.output(g("add", {a, b}));
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.text(), "conv_relu -> %conv %relu\nconv_add -> %add\n");
+  EXPECT_EQ(f.reason("relu", "conv_1"),
+            "only operators that work element by element follow on it in one kernel");
+}
+
+TEST(Fuse, NeverMakesACycleThroughAnotherKernel) {
+  Net g;
+  const ValueId x = g.in("x", dims({1, 4, 8, 8}));
+  const ValueId e = g("exp", {x});
+  const ValueId s = g("top_k", {e, g.ints({8})});
+  g.output(g("add", {e, s}));
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.text(), "exp -> %exp\ntop_k -> %top_k\nadd -> %add\n");
+  EXPECT_EQ(f.reason("exp", "add"), "a node in between needs the one and is needed by the other");
+}
+
+TEST(Fuse, MovesWhatAnEpilogueNeedsBeforeItsKernel) {
+  Net g;
+  const ValueId x = g.in("x", dims({1, 4, 8, 8}));
+  const ValueId y = g.in("y", dims({1, 4, 8, 8}));
+  const ValueId c = conv(g, x, 4, 4);
+  const ValueId s = g("top_k", {y, g.ints({8})});
+  g.output(g("add", {c, s}));
+  EXPECT_EQ(fused(g.take()).text(), "top_k -> %top_k\nconv_add -> %add\n");
+}
+
+TEST(Fuse, ComputesTheSame) {
+  Net g;
+  const ValueId x = g.in("x", dims({1, 4, 6, 6}));
+  const ValueId c = g("relu", {g("add", {conv(g, g("exp", {x}), 4, 4), x})});
+  const ValueId s = g("softmax", {g("mul", {c, g.scalar(ir::Elem::F32, 3)})});
+  g.output(g("sub", {s, g.reduce("reduce_mean", s, {-1})}));
+  g.output(c);
+  const Graph before = g.take();
+  const Graph after = fused(before).graph;
+  EXPECT_LT(after.main().nodes.size(), before.main().nodes.size());
+  expect_equal(before, after, 0);
+}
+
+TEST(Fuse, PutsTheReductionsOfALayerNormTogether) {
+  Net g;
+  const ValueId x = g.in("x", dims({2, 16, 64}));
+  const ValueId y = g("add", {x, g.in("skip", dims({2, 16, 64}))});
+  const ValueId centred = g("sub", {y, g.reduce("reduce_mean", y, {-1})});
+  const ValueId variance = g.reduce("reduce_mean", g("mul", {centred, centred}), {-1});
+  const ValueId deviation = g("sqrt", {g("add", {variance, g.scalar(ir::Elem::F32, 1e-5)})});
+  const ValueId normal = g("div", {centred, deviation});
+  g.output(g("add", {g("mul", {normal, g.weights({64})}), g.weights({64})}));
+  EXPECT_EQ(fused(g.take()).text(),
+            "add_reduce_mean_sub_mul_reduce_mean_add_sqrt_div_mul_add -> %add_2\n");
+}
+
+TEST(Fuse, KeepsReductionsOverOtherRowsApart) {
+  Net g;
+  const ValueId x = g.in("x", dims({16, 16}));
+  const ValueId a = g("sub", {x, g.reduce("reduce_mean", x, {1})});
+  g.output(g.reduce("reduce_max", a, {0}));
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.text(), "reduce_mean_sub -> %sub\nreduce_max -> %reduce_max\n");
+  EXPECT_EQ(f.reason("sub", "reduce_max"), "it reduces other rows");
+}
+
+TEST(Fuse, LeavesExpensiveProducersOutOfWindows) {
+  Net g;
+  const ValueId x = g.in("x", dims({1, 8, 32, 32}));
+  const AttrList pool{{"kernel", std::vector<int64_t>{3, 3}}};
+  g.output(g("max_pool", {g("relu", {x})}, pool));
+  g.output(g("max_pool", {g("erf", {x})}, pool));
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.text(), "relu_max_pool -> %max_pool\nerf -> %erf\nmax_pool -> %max_pool_1\n");
+  EXPECT_NE(f.reason("erf", "max_pool_1").find("times"), std::string::npos);
+}
+
+TEST(Fuse, ComputesABroadcastValueOnce) {
+  Net g;
+  const ValueId x = g.in("x", dims({512, 512}));
+  const ValueId small = g("exp", {g.in("s", dims({512}))});
+  g.output(g("add", {x, small}));
+  EXPECT_EQ(fused(g.take()).text(), "exp -> %exp\nadd -> %add\n");
+}
+
+TEST(Fuse, LeavesViewsToThePlan) {
+  Net g;
+  const ValueId x = g.in("x", dims({4, 6}));
+  const ValueId r = g("reshape", {g("relu", {x}), g.ints({24})});
+  g.output(g("neg", {r}));
+  EXPECT_EQ(fused(g.take()).text(), "relu -> %relu\nreshape -> %reshape\nneg -> %neg\n");
+}
+
+TEST(Fuse, ReadsSizesBeforeTheKernelThatUsesThem) {
+  Net g;
+  const ValueId n = g.in("n", dims({1}), ir::Elem::I64);
+  const ValueId x = g.in("x", dims({4, 6}));
+  const ValueId twice = g("add", {n, n});  // the new shape is read from it
+  const ValueId y = g("reshape", {x, twice});
+  g.output(g("neg", {y}));
+  g.output(g("neg", {g("mul", {twice, twice})}));
+  const Fused f = fused(g.take());
+  // `twice` is a result although a kernel could keep it to itself.
+  EXPECT_EQ(f.text().substr(0, 12), "add -> %add\n") << f.text();
+}
+
+TEST(Fuse, LimitsTheSizeOfAGroup) {
+  Net g;
+  ValueId x = g.in("x", dims({8}));
+  for (int i = 0; i < 100; ++i) x = g("sin", {x});
+  g.output(x);
+  const Fused f = fused(g.take());
+  ASSERT_EQ(f.graph.main().nodes.size(), 2u);
+  EXPECT_EQ(f.graph.main().nodes[0].bodies[0].nodes.size(), 64u);
+}
+
+TEST(Fuse, TakesTenThousandNodes) {
+  Net g;
+  ValueId x = g.in("x", dims({1, 4, 8, 8}));
+  const ValueId first = x;
+  for (int i = 0; i < 2000; ++i) {
+    const ValueId c = conv(g, x, 4, 4);
+    x = g("relu", {g("add", {g("mul", {c, g("sigmoid", {c})}), i % 7 ? x : first})});
+  }
+  g.output(x);
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.graph.main().nodes.size(), 2000u);
+}
+
+}  // namespace
+}  // namespace tilewright::graph

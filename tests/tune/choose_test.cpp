@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/choose.h"
+
+#include <gtest/gtest.h>
+
+#include "schedule/random_schedule.h"
+#include "target/host.h"
+#include "te/parse.h"
+#include "tune/chosen.h"
+
+namespace tilewright::tune {
+namespace {
+
+TEST(Choose, KeepsResultsOfRandomPrograms) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    schedule::Random random(seed);
+    const std::string wrong =
+        wrong_choice(lower::to_blocks(schedule::random_program(random)), small_machine());
+    ASSERT_EQ(wrong, "") << "seed " << seed;
+  }
+}
+
+struct Kernel {
+  const char* name;
+  const char* text;
+  std::vector<std::vector<int64_t>> symbols = {{}};  // values to run it at
+};
+void PrintTo(const Kernel& k, std::ostream* out) { *out << k.name; }
+
+class ChooseKernel : public testing::TestWithParam<Kernel> {};
+
+TEST_P(ChooseKernel, KeepsResults) {
+  const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(GetParam().text));
+  for (const ir::TargetSpec& spec :
+       {small_machine(), target::parse_target("x86-64-v3"), target::parse_target("x86-64-v4")})
+    EXPECT_EQ(wrong_choice(blocks, spec, GetParam().symbols), "") << spec.name;
+}
+
+const Kernel kKernels[] = {
+    {"elementwise",
+     "te e(A: f32[3, 5, 7]) {\n"
+     "  B[i in 3, j in 5, k in 7] = exp(A[i, j, k]) * 2.0\n  return B\n}"},
+    {"elementwise_symbolic",
+     "te e(A: f32[n, 7], b: f32[7]) where n in 0..4096 {\n"
+     "  B[i in n, j in 7] = max(A[i, j] + b[j], 0.0)\n  return B\n}",
+     {{0}, {1}, {5}, {33}}},
+    {"scalar", "te e(A: f32[], B: f32[]) {\n  C[] = A[] * B[] + 1.0\n  return C\n}"},
+    {"nothing", "te e(A: f32[0, 7]) {\n  B[i in 0, j in 7] = A[i, j] * 2.0\n  return B\n}"},
+    {"sum_of_nothing", "te e(A: f32[5, 0]) {\n  B[i in 5] = sum(j in 0) A[i, j]\n  return B\n}"},
+    {"ones",
+     "te e(A: f32[1, 1, 9]) {\n"
+     "  B[i in 1, j in 1, k in 1] = sum(r in 9) A[i, j, r]\n  return B\n}"},
+    {"transpose", "te t(A: f32[19, 37]) {\n  B[i in 37, j in 19] = A[j, i]\n  return B\n}"},
+    {"transpose_of_heads",
+     "te t(A: f32[2, 9, 3, 8]) {\n"
+     "  B[b in 2, h in 3, s in 9, d in 8] = A[b, s, h, d]\n  return B\n}"},
+    {"gather",
+     "te g(A: f32[11, 6], at: i64[9]) {\n"
+     "  B[i in 9, j in 6] = A[max(min(at[i], 10), 0), j]\n  return B\n}"},
+    {"concatenation",
+     "te c(A: f32[3, 5], B: f32[3, 6]) {\n"
+     "  C[i in 3, j in 11] = guard(j < 5, A[i, j], B[i, j - 5])\n  return C\n}"},
+    {"several_results",
+     "te s(A: f32[6, 7]) {\n  B[i in 6, j in 7] = max(A[i, j], 0.0)\n"
+     "  C[i in 6, j in 7] = B[i, j] * 2.0\n  D[i in 6] = sum(j in 7) B[i, j]\n"
+     "  return B, C, D\n}"},
+    {"matmul",
+     "te m(A: f32[13, 21], B: f32[21, 35]) {\n"
+     "  C[y in 13, x in 35] = sum(k in 21) A[y, k] * B[k, x]\n  return C\n}"},
+    {"matmul_wide",
+     "te m(A: f32[70, 40], B: f32[40, 96]) {\n"
+     "  C[y in 70, x in 96] = sum(k in 40) A[y, k] * B[k, x]\n  return C\n}"},
+    {"matmul_of_transposed",
+     "te m(A: f32[17, 24], B: f32[33, 24]) {\n"
+     "  C[y in 17, x in 33] = sum(k in 24) A[y, k] * B[x, k]\n  return C\n}"},
+    {"matmul_both_transposed",
+     "te m(A: f32[24, 17], B: f32[33, 24]) {\n"
+     "  C[y in 17, x in 33] = sum(k in 24) A[k, y] * B[x, k]\n  return C\n}"},
+    {"matmul_with_epilogue",
+     "te m(A: f32[12, 16], B: f32[16, 40], b: f32[40], R: f32[12, 40]) {\n"
+     "  C[y in 12, x in 40] = sum(k in 16) A[y, k] * B[k, x]\n"
+     "  D[y in 12, x in 40] = C[y, x] + b[x]\n"
+     "  E[y in 12, x in 40] = D[y, x] * 0.5 * (1.0 + erf(D[y, x] * 0.7)) + R[y, x]\n"
+     "  return E\n}"},
+    {"matmul_symbolic_rows",
+     "te m(A: f32[n, 16], B: f32[16, 33], b: f32[33]) where n in 1..512 {\n"
+     "  C[y in n, x in 33] = sum(k in 16) A[y, k] * B[k, x]\n"
+     "  D[y in n, x in 33] = max(C[y, x] + b[x], 0.0)\n  return D\n}",
+     {{1}, {3}, {14}, {29}}},
+    {"matmul_all_symbolic",
+     "te m(A: f32[m, k], B: f32[k, n]) where m in 0..512, n in 1..512, k in 0..512 {\n"
+     "  C[y in m, x in n] = sum(r in k) A[y, r] * B[r, x]\n  return C\n}",
+     {{0, 3, 4}, {7, 1, 0}, {7, 9, 1}, {14, 33, 17}}},
+    {"matmul_batched",
+     "te m(A: f32[2, 3, 9, 8], B: f32[2, 3, 8, 17]) {\n"
+     "  C[a in 2, b in 3, y in 9, x in 17] = "
+     "sum(k in 8) A[a, b, y, k] * B[a, b, k, x]\n  return C\n}"},
+    {"matmul_half",
+     "te m(A: f16[9, 12], B: f16[12, 20]) {\n"
+     "  C[y in 9, x in 20] = sum(k in 12) f32(A[y, k]) * f32(B[k, x])\n"
+     "  D[y in 9, x in 20] = f16(C[y, x])\n  return D\n}"},
+    {"matmul_integer",
+     "te m(A: u8[9, 12], B: i8[12, 20], z: u8[]) {\n"
+     "  C[y in 9, x in 20] = sum(k in 12) (i32(A[y, k]) - i32(z[])) * i32(B[k, x])\n  return C\n}"},
+    {"matmul_then_matmul",
+     "te m(A: f32[9, 8], B: f32[8, 17], C: f32[17, 5]) {\n"
+     "  D[y in 9, x in 17] = sum(k in 8) A[y, k] * B[k, x]\n"
+     "  E[y in 9, x in 17] = max(D[y, x], 0.0)\n"
+     "  F[y in 9, x in 5] = sum(k in 17) E[y, k] * C[k, x]\n  return F\n}"},
+    {"matrix_vector",
+     "te g(A: f32[37, 70], x: f32[70]) {\n"
+     "  y[i in 37] = sum(k in 70) A[i, k] * x[k]\n  return y\n}"},
+    {"vector_matrix",
+     "te g(A: f32[70, 37], x: f32[1, 70], b: f32[37]) {\n"
+     "  y[i in 1, j in 37] = sum(k in 70) x[i, k] * A[k, j]\n"
+     "  z[i in 1, j in 37] = y[i, j] + b[j]\n  return z\n}"},
+    {"dot", "te d(A: f32[131], B: f32[131]) {\n  C[] = sum(k in 131) A[k] * B[k]\n  return C\n}"},
+    {"outer_product",
+     "te o(A: f32[13], B: f32[19]) {\n  C[i in 13, j in 19] = A[i] * B[j]\n  return C\n}"},
+    {"convolution",
+     "te c(X: f32[1, 5, 9, 9], W: f32[18, 5, 3, 3], b: f32[18]) {\n"
+     "  P[n in 1, c in 5, y in 11, x in 11] = "
+     "guard(1 <= y && y < 10 && 1 <= x && x < 10, X[n, c, y - 1, x - 1], 0.0)\n"
+     "  C[n in 1, m in 18, y in 9, x in 9] = "
+     "sum(c in 5, r in 3, s in 3) P[n, c, y + r, x + s] * W[m, c, r, s]\n"
+     "  D[n in 1, m in 18, y in 9, x in 9] = max(C[n, m, y, x] + b[m], 0.0)\n  return D\n}"},
+    {"convolution_strided",
+     "te c(X: f32[2, 3, 11, 11], W: f32[7, 3, 3, 3]) {\n"
+     "  C[n in 2, m in 7, y in 5, x in 5] = "
+     "sum(c in 3, r in 3, s in 3) X[n, c, y * 2 + r, x * 2 + s] * W[m, c, r, s]\n  return C\n}"},
+    {"convolution_pointwise",
+     "te c(X: f32[1, 12, 7, 7], W: f32[20, 12, 1, 1], R: f32[1, 20, 7, 7]) {\n"
+     "  C[n in 1, m in 20, y in 7, x in 7] = "
+     "sum(c in 12, r in 1, s in 1) X[n, c, y + r, x + s] * W[m, c, r, s]\n"
+     "  D[n in 1, m in 20, y in 7, x in 7] = C[n, m, y, x] + R[n, m, y, x]\n  return D\n}"},
+    {"convolution_of_any_batch",
+     "te c(X: f32[n, 4, h, 9], W: f32[6, 4, 3, 3]) where n in 1..8, h in 1..64 {\n"
+     "  P[i in n, c in 4, y in h + 2, x in 11] = "
+     "guard(1 <= y && y < h + 1 && 1 <= x && x < 10, X[i, c, y - 1, x - 1], 0.0)\n"
+     "  C[i in n, m in 6, y in h, x in 9] = "
+     "sum(c in 4, r in 3, s in 3) P[i, c, y + r, x + s] * W[m, c, r, s]\n  return C\n}",
+     {{1, 1}, {2, 5}}},
+    {"convolution_grouped",
+     "te c(X: f32[1, 6, 7, 7], W: f32[8, 3, 3, 3]) {\n"
+     "  C[n in 1, m in 8, y in 5, x in 5] = "
+     "sum(c in 3, r in 3, s in 3) X[n, m / 4 * 3 + c, y + r, x + s] * W[m, c, r, s]\n"
+     "  return C\n}"},
+    {"depthwise",
+     "te c(X: f32[1, 6, 9, 20], W: f32[6, 1, 3, 3], b: f32[6]) {\n"
+     "  P[n in 1, c in 6, y in 11, x in 22] = "
+     "guard(1 <= y && y < 10 && 1 <= x && x < 21, X[n, c, y - 1, x - 1], 0.0)\n"
+     "  C[n in 1, m in 6, y in 9, x in 20] = "
+     "sum(c in 1, r in 3, s in 3) P[n, m, y + r, x + s] * W[m, c, r, s]\n"
+     "  D[n in 1, m in 6, y in 9, x in 20] = min(max(C[n, m, y, x] + b[m], 0.0), 6.0)\n"
+     "  return D\n}"},
+    {"max_pool",
+     "te p(X: f32[1, 3, 9, 9]) {\n"
+     "  P[n in 1, c in 3, y in 11, x in 11] = "
+     "guard(1 <= y && y < 10 && 1 <= x && x < 10, X[n, c, y - 1, x - 1], -inf)\n"
+     "  M[n in 1, c in 3, y in 5, x in 5] = max(r in 3, s in 3) P[n, c, y * 2 + r, x * 2 + s]\n"
+     "  return M\n}"},
+    {"global_pool",
+     "te p(X: f32[2, 5, 7, 7]) {\n"
+     "  S[n in 2, c in 5] = sum(y in 7, x in 7) X[n, c, y, x]\n"
+     "  M[n in 2, c in 5, y in 1, x in 1] = S[n, c] / 49.0\n  return M\n}"},
+    {"softmax",
+     "te s(X: f32[5, 37]) {\n  M[i in 5, j in 1] = max(k in 37) X[i, k]\n"
+     "  D[i in 5, j in 37] = X[i, j] - M[i, 0]\n  E[i in 5, j in 37] = exp(D[i, j])\n"
+     "  S[i in 5, j in 1] = sum(k in 37) E[i, k]\n"
+     "  R[i in 5, j in 37] = E[i, j] / S[i, 0]\n  return R\n}"},
+    {"softmax_symbolic",
+     "te s(X: f32[2, n, n]) where n in 1..512 {\n"
+     "  M[b in 2, i in n, j in 1] = max(k in n) X[b, i, k]\n"
+     "  E[b in 2, i in n, j in n] = exp(X[b, i, j] - M[b, i, 0])\n"
+     "  S[b in 2, i in n, j in 1] = sum(k in n) E[b, i, k]\n"
+     "  R[b in 2, i in n, j in n] = E[b, i, j] / S[b, i, 0]\n  return R\n}",
+     {{1}, {7}, {35}}},
+    {"softmax_over_channels",
+     "te s(X: f32[2, 9, 20]) {\n  M[b in 2, j in 1, i in 20] = max(k in 9) X[b, k, i]\n"
+     "  E[b in 2, j in 9, i in 20] = exp(X[b, j, i] - M[b, 0, i])\n"
+     "  S[b in 2, j in 1, i in 20] = sum(k in 9) E[b, k, i]\n"
+     "  R[b in 2, j in 9, i in 20] = E[b, j, i] / S[b, 0, i]\n  return R\n}"},
+    {"layer_norm",
+     "te l(X: f32[7, 40], g: f32[40], b: f32[40]) {\n"
+     "  S[i in 7, j in 1] = sum(k in 40) X[i, k]\n  M[i in 7, j in 1] = S[i, j] / 40.0\n"
+     "  D[i in 7, j in 40] = X[i, j] - M[i, 0]\n  Q[i in 7, j in 40] = D[i, j] * D[i, j]\n"
+     "  V[i in 7, j in 1] = sum(k in 40) Q[i, k]\n"
+     "  T[i in 7, j in 1] = 1.0 / sqrt(V[i, j] / 40.0 + 0.00001)\n"
+     "  N[i in 7, j in 40] = D[i, j] * T[i, 0] * g[j] + b[j]\n  return N\n}"},
+    {"argmax",
+     "reducer longest(i: i64, x: f32 | j: i64, y: f32)\n"
+     "    = (select(y > x || y == x && j < i, j, i), max(x, y))\n"
+     "    identity (9223372036854775807, -inf)\n"
+     "te top(x: f32[m, n]) {\n  at, value[i in m] = longest(j in n) (j, x[i, j])\n"
+     "  return at, value\n}",
+     {{1, 1}, {4, 37}}},
+    {"mean_over_rows",
+     "te m(X: f32[21, 35]) {\n  S[j in 35] = sum(i in 21) X[i, j]\n"
+     "  M[j in 35] = S[j] / 21.0\n  return M\n}"},
+    {"scan",
+     "te rnn(x: f32[T, n], U: f32[n, n], h0: f32[n]) {\n"
+     "  y[t in T, i in n] = x[t, i] * 2.0\n"
+     "  h = scan(t in T, prev = h0) {\n    r[i in n] = sum(j in n) U[i, j] * prev[j]\n"
+     "    next[i in n] = tanh(y[t, i] + r[i])\n    yield next\n  }\n  return h\n}",
+     {{1, 1}, {3, 9}}},
+    {"booleans",
+     "te b(A: f32[9, 21]) {\n  B[i in 9, j in 21] = A[i, j] < 0.5\n"
+     "  C[i in 9] = any(j in 21) B[i, j]\n  return C\n}"},
+    {"packed_integers",
+     "te i(A: i4[6, 10], B: u2[6, 10]) {\n"
+     "  C[i in 6, j in 10] = i4(i32(A[i, j]) + i32(B[i, j]))\n"
+     "  D[i in 6] = sum(j in 10) i32(A[i, j])\n  return C, D\n}"},
+    {"doubles",
+     "te d(A: f64[11, 13]) {\n  B[i in 11, j in 13] = sqrt(A[i, j])\n"
+     "  C[i in 11] = sum(j in 13) B[i, j]\n  return C\n}"},
+};
+INSTANTIATE_TEST_SUITE_P(All, ChooseKernel, testing::ValuesIn(kKernels),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tilewright::tune
