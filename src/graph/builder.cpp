@@ -27,6 +27,12 @@ Builder::Builder() {
   open_.push_back({.name = "main", .inputs = {}, .outputs = {}, .nodes = {}, .checks = {}});
 }
 
+Builder::Builder(Graph graph) : Builder() {
+  graph_ = std::move(graph);
+  graph_.functions.clear();
+  for (const Value& v : graph_.values) names_.emplace(v.name, 1);
+}
+
 std::string Builder::fresh(std::string name) {
   if (name.empty()) name = "v";
   const int seen = names_[name]++;
@@ -90,6 +96,14 @@ ValueId Builder::constant(Constant content, const std::string& name) {
 
 ValueId Builder::ints(const std::vector<int64_t>& values) {
   return constant(int_constant(ir::Elem::I64, {static_cast<int64_t>(values.size())}, values));
+}
+
+ValueId Builder::formulas(std::vector<Dim> elements) {
+  const ValueId id = add_value(
+      "shape",
+      TensorType{.elem = ir::Elem::I64, .shape = dims({static_cast<int64_t>(elements.size())})});
+  graph_.value(id).elements = std::move(elements);
+  return id;
 }
 
 ValueId Builder::scalar(ir::Elem elem, double value) {

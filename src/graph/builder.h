@@ -17,13 +17,17 @@ struct OnnxNode;
 class Builder {
  public:
   Builder();
+  /// Goes on with the values of a graph; its functions are left to be made again.
+  explicit Builder(Graph graph);
 
   /// A symbol that an input dimension may use. Asking again for a name gives the same one.
-  Dim symbol(const std::string& name, int64_t min = 0, int64_t max = int64_t{1} << 31);
+  Dim symbol(const std::string& name, int64_t min = 0, int64_t max = INT32_MAX);
   ValueId input(const std::string& name, Type type);
   ValueId constant(Constant content, const std::string& name = "");
-  ValueId ints(const std::vector<int64_t>& values);          // i64[n]
-  ValueId scalar(ir::Elem elem, double value);               // rank 0
+  ValueId ints(const std::vector<int64_t>& values);  // i64[n]
+  ValueId scalar(ir::Elem elem, double value);       // rank 0
+  /// An i64[n] that is known as formulas and made by no node: for operators that take sizes.
+  ValueId formulas(std::vector<Dim> elements);
   void output(ValueId value, const std::string& name = "");  // without one: the value's
 
   /// Calls of operators. `outputs` counts the results that are wanted.
@@ -31,6 +35,10 @@ class Builder {
   std::vector<ValueId> calls(const OpDef& op, const Attrs& attrs,
                              const std::vector<ValueId>& inputs, size_t outputs,
                              std::vector<Function> bodies = {});
+
+  /// A node whose results have types already.
+  void add(Node node) { open_.back().nodes.push_back(std::move(node)); }
+  const std::vector<Node>& nodes() const { return open_.back().nodes; }  // so far, in this body
 
   /// Results of an ONNX node get the names the model gives them.
   void output(const OnnxNode& node, ValueId value) { outputs(node, {value}); }

@@ -5,6 +5,7 @@
 #include "graph/op_def.h"
 #include "ir/equal.h"
 #include "ir/print.h"
+#include "ir/rewrite.h"
 #include "support/str.h"
 
 namespace tilewright::graph {
@@ -15,6 +16,15 @@ arith::Context context_of(const Graph& graph) {
   for (const SymbolInfo& s : graph.symbols)
     context.bind(s.symbol.var, arith::Interval{s.symbol.min, s.symbol.max}, s.symbol.divisor);
   return context;
+}
+
+/// Formulas of formulas would grow without end, and nothing is proved about long ones anyway.
+bool is_short(const Dim& formula) {
+  int nodes = 0;
+  bool selects = false;
+  ir::walk(
+      formula, [&](const ir::Binary&) { ++nodes; }, [&](const ir::Select&) { selects = true; });
+  return nodes <= 12 && !selects;
 }
 
 Dim add_symbol(Graph& graph, std::string name, int64_t min, int64_t max,
@@ -116,7 +126,7 @@ Dim Call::extent(const Dim& formula) const {
              "check the shapes of its inputs and its attributes");
     return simple;
   }
-  if (proves(ir::int_imm(ir::Elem::I64, 0) <= simple)) return simple;
+  if (is_short(simple) && proves(ir::int_imm(ir::Elem::I64, 0) <= simple)) return simple;
   for (const SymbolInfo& s : graph_.symbols)
     if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
       if (s.symbol.min == 0 && same(f->formula, simple)) return s.symbol.var;

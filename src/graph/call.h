@@ -46,8 +46,8 @@ class Call {
   Dim element(size_t i, int64_t k) const;
   /// All elements of a rank-0 or rank-1 integer tensor of constant length.
   std::vector<Dim> elements(size_t i) const;
-  /// `formula` as an extent: itself when it cannot be negative, else a symbol with its value, whose
-  /// sign is checked when the program runs. Simplified.
+  /// `formula` as an extent, simplified: itself when it is short and cannot be negative, else a
+  /// symbol with its value, whose sign is checked when the program runs.
   Dim extent(const Dim& formula) const;
   /// A condition on symbols that must hold: an Error when it is false, a check when the program
   /// runs where it cannot be decided.

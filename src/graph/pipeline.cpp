@@ -12,8 +12,9 @@ namespace tilewright::graph {
 namespace {
 
 constexpr Pass kDefault[] = {
-    {"remove_dead", remove_dead},
-    {"fuse", fuse},
+    {"remove_dead", remove_dead},           {"fold_constants", fold_constants},
+    {"simplify_algebra", simplify_algebra}, {"eliminate_common", eliminate_common},
+    {"remove_dead", remove_dead},           {"fuse", fuse},
 };
 
 /// The graph came in verified, so what is wrong now is a mistake of the pass.

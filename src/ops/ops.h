@@ -116,6 +116,34 @@ const graph::OpDef& dropout_op();
 
 std::span<const graph::OpDef> cumulative_ops();  // cum_prod, cum_sum
 
+const graph::OpDef& col2im_op();
+
+const graph::OpDef& causal_conv_op();
+
+const graph::OpDef& deform_conv_op();
+
+std::span<const graph::OpDef> grid_ops();  // affine_grid, grid_sample
+
+const graph::OpDef& max_unpool_op();
+
+std::span<const graph::OpDef> roi_ops();  // max_roi_pool, roi_align
+
+const graph::OpDef& nll_loss_op();
+
+std::span<const graph::OpDef> optimizer_ops();  // adagrad_step, adam_step, momentum_step
+
+std::span<const graph::OpDef> fourier_ops();  // dft, stft
+
+std::span<const graph::OpDef> signal_ops();  // windows, mel_weights
+
+std::span<const graph::OpDef> attention_ops();  // attention_scores, …
+
+const graph::OpDef& det_op();
+
+const graph::OpDef& linear_attention_op();
+
+const graph::OpDef& rotary_embedding_op();
+
 const graph::OpDef& einsum_op();
 
 const graph::OpDef& lrn_op();
@@ -269,7 +297,6 @@ struct ReduceAttrs {
 };
 std::span<const graph::OpDef> reduce_ops();
 /// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
-const graph::OpDef& reduce_op(std::string_view name);
 
 /// (x, n): the first n indices of the axis.
 struct EyeLikeAttrs {
@@ -350,6 +377,8 @@ struct ReshapeAttrs {
   bool allowzero = false;
   static constexpr auto fields = std::tuple{graph::field("allowzero", &ReshapeAttrs::allowzero)};
 };
+std::span<const graph::OpDef> unique_ops();
+
 std::span<const graph::OpDef> view_ops();  // flatten, identity, reshape, squeeze, unsqueeze
 
 }  // namespace tilewright::ops

@@ -25,6 +25,9 @@ struct Slot {
   Value* object;  // a reference
 };
 
+/// Where tensors without elements lie: they have an address too.
+extern char no_elements[64];
+
 struct ContextOptions {
   int32_t threads = 1;  // 0: as many as there are CPUs
   ThreadPool* pool = nullptr;

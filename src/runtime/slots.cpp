@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values while a plan runs: where they lie, and how they come and go.
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 
@@ -11,12 +12,11 @@ namespace {
 
 using Storage = PlanValue::Storage;
 
-/// Where tensors without elements lie when there is no arena: they have an address too.
-alignas(64) char no_elements[64];
-
 bool is_array(const PlanValue& v) { return v.type.is_tensor() || v.type.is_strings(); }
 
 }  // namespace
+
+alignas(64) char no_elements[64];
 
 void Context::clear(Slot& slot) {
   if (slot.block != nullptr) slot.block->release();
@@ -171,7 +171,7 @@ tw_status Context::take(ValueId id, Value* value) {
     slot.data = value->data;
     slot.bytes = value->bytes;
     slot.block = value->storage;
-    std::memcpy(slot.dims, value->dims, v.rank * sizeof(int64_t));
+    std::copy_n(value->dims, v.rank, slot.dims);
   }
   value->release();
   return status;
@@ -223,7 +223,7 @@ tw_status Context::share(ValueId to, ValueId from) {
   slot.data = data;
   slot.bytes = bytes;
   slot.block = block;
-  std::memcpy(slot.dims, source->dims, v.rank * sizeof(int64_t));
+  std::copy_n(source->dims, v.rank, slot.dims);
   return TW_OK;
 }
 

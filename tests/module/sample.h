@@ -63,14 +63,17 @@ struct Sample {
     return static_cast<uint32_t>(variant.kernels.size() - 1);
   }
 
+  static uint32_t alignment(ElemType elem) {
+    return static_cast<uint32_t>(std::max(1, bits_of(elem) / 8));
+  }
   uint32_t input(const std::string& name, ElemType elem, std::vector<PortDim> dims) {
     module.inputs.push_back(
-        {.name = name, .type = {elem}, .dims = std::move(dims), .alignment = 8});
+        {.name = name, .type = {elem}, .dims = std::move(dims), .alignment = alignment(elem)});
     return static_cast<uint32_t>(module.inputs.size() - 1);
   }
   uint32_t output(const std::string& name, ElemType elem, std::vector<PortDim> dims) {
     module.outputs.push_back(
-        {.name = name, .type = {elem}, .dims = std::move(dims), .alignment = 8});
+        {.name = name, .type = {elem}, .dims = std::move(dims), .alignment = alignment(elem)});
     return static_cast<uint32_t>(module.outputs.size() - 1);
   }
   template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
