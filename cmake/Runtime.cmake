@@ -33,7 +33,7 @@ function(tw_add_runtime_library)
       LINKER_LANGUAGE C EXPORT_NAME runtime VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
     target_link_libraries(tilewright_runtime
       PRIVATE $<BUILD_INTERFACE:tw_module> $<BUILD_INTERFACE:tw_support_bare> PUBLIC Threads::Threads m)
-    target_link_options(tilewright_runtime PRIVATE -Wl,--no-undefined -Wl,--gc-sections -Wl,-O1
+    target_link_options(tilewright_runtime PRIVATE -Wl,--no-undefined -Wl,--as-needed -Wl,--gc-sections -Wl,-O1
       -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/runtime.map)
     target_include_directories(tilewright_runtime INTERFACE
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)

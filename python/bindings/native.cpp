@@ -20,7 +20,7 @@ using namespace tilewright;
 
 namespace {
 
-using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>, nb::c_contig>;
+using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
 using Dims = std::map<std::string, std::pair<int64_t, int64_t>>;
 
 graph::Graph read(const nb::object& model, const Dims& dims) {
@@ -83,11 +83,21 @@ nb::bytes compile(const nb::object& model, const std::string& target, const Dims
   return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+std::string emit(const nb::object& model, const std::string& stage, const std::string& target,
+                 const Dims& dims, const std::vector<std::string>& skip) {
+  driver::ModelOptions options;
+  options.target = target::parse_target(target);
+  options.skip = skip;
+  return driver::emit_model(read(model, dims), options, stage);
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
   nb::exception<Error>(m, "Error", PyExc_ValueError);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"));
+  m.def("emit", emit, nb::arg("model"), nb::arg("stage"), nb::arg("target"), nb::arg("dims"),
+        nb::arg("skip"));
   python::bind_module(m);
   m.def("reference", reference, nb::arg("model"), nb::arg("inputs"));
 }

@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from ._arrays import from_native, to_native
 
-__all__ = ["Module", "Error", "compile", "reference", "load"]
+__all__ = ["Module", "Error", "compile", "emit", "reference", "load"]
 Error = _native.Error
 
 
@@ -35,6 +35,12 @@ def compile(model, target="host", threads=0, dims=None, skip=()):  # noqa: A001 
     """
     ranges = {k: (v, v) if isinstance(v, int) else tuple(v) for k, v in (dims or {}).items()}
     return Module(_native.compile(_model_bytes_or_path(model), target, ranges, list(skip)), threads)
+
+
+def emit(model, stage, target="host", dims=None, skip=()):
+    """A point of the path as text: graph, fused, te, loops, scheduled, final or code."""
+    ranges = {k: (v, v) if isinstance(v, int) else tuple(v) for k, v in (dims or {}).items()}
+    return _native.emit(_model_bytes_or_path(model), stage, target, ranges, list(skip))
 
 
 def load(path, threads=0):

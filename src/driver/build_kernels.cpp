@@ -38,11 +38,6 @@ class Collector {
  public:
   explicit Collector(Graph& graph) : graph_(graph) {}
 
-  struct Task {
-    std::string name;
-    ir::LoopFunc blocks;
-  };
-
   void function(const Function& f) {
     for (const Node& node : f.nodes) {
       if (node.op->special == Special::Control)
@@ -53,7 +48,7 @@ class Collector {
     }
   }
 
-  std::vector<Task> tasks;
+  std::vector<PlainKernel> tasks;
   std::map<const Node*, KernelUse> uses;
 
  private:
@@ -71,7 +66,7 @@ class Collector {
     const auto [place, is_new] = kernels_.emplace(text, tasks.size());
     if (is_new) {
       blocks.name = str("k", tasks.size());
-      tasks.push_back({name, std::move(blocks)});
+      tasks.push_back({name, program.program, std::move(blocks)});
     }
     uses[&node] = {place->second, program.inputs, program.outputs, program.symbols};
   }
@@ -81,6 +76,12 @@ class Collector {
 };
 
 }  // namespace
+
+std::vector<PlainKernel> plain_kernels(Graph& graph) {
+  Collector collector(graph);
+  for (const Function& f : graph.functions) collector.function(f);
+  return std::move(collector.tasks);
+}
 
 BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   Collector collector(graph);
@@ -95,7 +96,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   const auto work = [&] {
     for (size_t i = next++; i < collector.tasks.size(); i = next++) {
       try {
-        const Collector::Task& task = collector.tasks[i];
+        const PlainKernel& task = collector.tasks[i];
         const ir::LoopFunc scheduled = tune::choose(task.blocks, options.target);
         const ir::LoopFunc final = lower_for_cpu(scheduled, options.target);
         out.kernels[i] = {task.name, target::llvm::emit_object(final, options.target, options.emit),

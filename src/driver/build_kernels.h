@@ -40,6 +40,15 @@ struct BuildOptions {
   std::function<void(size_t done, size_t all)> progress;
 };
 
+/// A kernel before its schedule.
+struct PlainKernel {
+  std::string name;
+  std::optional<te::Program> program;  // of tensor expressions
+  ir::LoopFunc blocks;
+};
+/// The kernels of the graph, each once.
+std::vector<PlainKernel> plain_kernels(graph::Graph& graph);
+
 /// Every node that a kernel computes, in all functions. The graph gets the symbols that definitions
 /// ask for; its nodes stay where they are.
 BuiltKernels build_kernels(graph::Graph& graph, const BuildOptions& options);

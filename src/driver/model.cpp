@@ -2,9 +2,15 @@
 #include "driver/model.h"
 
 #include "driver/build_kernels.h"
+#include "driver/kernel.h"
 #include "driver/plan_model.h"
+#include "graph/pipeline.h"
+#include "ir/print.h"
+#include "ops/all.h"
 #include "support/str.h"
 #include "target/llvm/compile.h"
+#include "te/print.h"
+#include "tune/choose/choose.h"
 
 namespace tilewright::driver {
 namespace {
@@ -21,10 +27,46 @@ CodeImage link(const BuiltKernels& built) {
   return image;
 }
 
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
+  graph::PassContext passes;
+  passes.services.find_op = ops::find;
+  passes.skip = options.skip;
+  return graph::run(graph::default_pipeline(), model, passes);
+}
+
 }  // namespace
 
+std::string emit_model(const graph::Graph& model, const ModelOptions& options,
+                       std::string_view stage) {
+  if (stage == "graph") return graph::print(model);
+  graph::Graph graph = optimized(model, options);
+  if (stage == "fused") return graph::print(graph);
+  std::string out;
+  for (const PlainKernel& k : plain_kernels(graph)) {
+    out += str("// ", k.name, "\n");
+    if (stage == "te")
+      out += k.program ? te::print(*k.program) : ir::print(ir::Unit{{}, {}, {k.blocks}});
+    else if (stage == "loops")
+      out += ir::print(ir::Unit{{}, {}, {k.blocks}});
+    else if (stage == "scheduled")
+      out += ir::print(ir::Unit{{}, {}, {tune::choose(k.blocks, options.target)}});
+    else if (stage == "final" || stage == "code") {
+      const ir::LoopFunc final =
+          lower_for_cpu(tune::choose(k.blocks, options.target), options.target);
+      out += stage == "final" ? ir::print(ir::Unit{{}, {}, {final}})
+                              : target::llvm::emit_assembly(final, options.target, options.emit);
+    } else
+      throw Error({.code = "driver.emit.stage",
+                   .at = {},
+                   .message = str("there is no stage `", stage, "` of a model"),
+                   .notes = {},
+                   .help = "use one of graph, fused, te, loops, scheduled, final, code"});
+  }
+  return out;
+}
+
 Module compile_model(const graph::Graph& model, const ModelOptions& options) {
-  graph::Graph graph = model;
+  graph::Graph graph = optimized(model, options);
   const BuiltKernels kernels = build_kernels(graph, {.target = options.target,
                                                      .emit = options.emit,
                                                      .threads = options.threads,

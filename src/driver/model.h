@@ -21,6 +21,10 @@ struct ModelOptions {
   std::function<void(size_t done, size_t all)> progress;
 };
 
+/// A point of the path as text: graph, fused, te, loops, scheduled, final, code or c.
+std::string emit_model(const graph::Graph& model, const ModelOptions& options,
+                       std::string_view stage);
+
 Module compile_model(const graph::Graph& model, const ModelOptions& options);
 
 }  // namespace tilewright::driver

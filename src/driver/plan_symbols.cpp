@@ -75,6 +75,7 @@ bool PlanSymbols::is_early(const ir::Expr& e) const {
 void PlanSymbols::early() {
   for (const SymbolInfo& info : graph_.symbols)
     if (is_early(info.symbol.var)) symbol(info.symbol.var);
+  begin_scope();
 }
 
 std::vector<Reg> PlanSymbols::regs(const std::vector<ir::Expr>& list) {

@@ -40,7 +40,7 @@ class PlanSymbols {
   PlanBuilder& plan_;
   std::function<ValueId(graph::ValueId)> value_of_;
   std::unordered_map<ir::Var, const graph::SymbolInfo*> infos_;
-  std::vector<std::unordered_map<ir::Var, Reg>> scopes_;
+  std::vector<std::unordered_map<ir::Var, Reg>> scopes_;  // the first holds the early ones
 };
 
 }  // namespace tilewright::driver

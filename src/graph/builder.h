@@ -21,7 +21,7 @@ class Builder {
   explicit Builder(Graph graph);
 
   /// A symbol that an input dimension may use. Asking again for a name gives the same one.
-  Dim symbol(const std::string& name, int64_t min = 0, int64_t max = int64_t{1} << 31);
+  Dim symbol(const std::string& name, int64_t min = 0, int64_t max = INT32_MAX);
   ValueId input(const std::string& name, Type type);
   ValueId constant(Constant content, const std::string& name = "");
   ValueId ints(const std::vector<int64_t>& values);  // i64[n]
@@ -61,8 +61,11 @@ class Builder {
     graph_.symbols.resize(to.symbols);
     graph_.checks.resize(to.checks);
   }
-  /// Puts the nodes of a body without inputs into the open function; gives the body's results.
+  /// Puts the nodes of a body into the open function, which has values for its inputs; gives the
+  /// body's results.
   std::vector<ValueId> splice(Function body);
+  /// Lets a call give `value`, the input of a body that is about to be spliced.
+  void bind(ValueId value, const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs);
 
   const Type& type(ValueId id) const { return graph_.type(id); }
   const TensorType& tensor(ValueId id) const;

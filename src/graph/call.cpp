@@ -4,6 +4,7 @@
 #include "arith/context.h"
 #include "graph/op_def.h"
 #include "ir/print.h"
+#include "ir/rewrite.h"
 #include "support/str.h"
 
 namespace tilewright::graph {
@@ -14,6 +15,15 @@ arith::Context context_of(const Graph& graph) {
   for (const SymbolInfo& s : graph.symbols)
     context.bind(s.symbol.var, arith::Interval{s.symbol.min, s.symbol.max}, s.symbol.divisor);
   return context;
+}
+
+/// Formulas of formulas would grow without end, and nothing is proved about long ones anyway.
+bool is_short(const Dim& formula) {
+  int nodes = 0;
+  bool selects = false;
+  ir::walk(
+      formula, [&](const ir::Binary&) { ++nodes; }, [&](const ir::Select&) { selects = true; });
+  return nodes <= 12 && !selects;
 }
 
 Dim add_symbol(Graph& graph, std::string name, int64_t min, int64_t max,
@@ -115,7 +125,7 @@ Dim Call::extent(const Dim& formula) const {
              "check the shapes of its inputs and its attributes");
     return simple;
   }
-  if (proves(ir::int_imm(ir::Elem::I64, 0) <= simple)) return simple;
+  if (is_short(simple) && proves(ir::int_imm(ir::Elem::I64, 0) <= simple)) return simple;
   for (const SymbolInfo& s : graph_.symbols)
     if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
       if (s.symbol.min == 0 && same(f->formula, simple)) return s.symbol.var;
@@ -186,7 +196,22 @@ void refuse_attribute(const std::string& name) {
 
 te::Shape te_shape(const Shape& shape) { return te::Shape(shape.begin(), shape.end()); }
 
-Shape broadcast(const Call& call, const Shape& a, const Shape& b) {
+namespace {
+
+/// The dimension that repeats to both; it may be 1 only when the program runs.
+Dim joined(const Call& call, const Dim& x, const Dim& y, size_t at) {
+  if (same(x, y) || (ir::const_int(x) && ir::const_int(y)))
+    return call.equal(x, y, str("dimension ", at, " of the inputs"));
+  call.check(ir::logical_or(ir::eq(x, y), ir::logical_or(ir::eq(x, 1), ir::eq(y, 1))),
+             str("dimension ", at, " of the inputs, ", ir::print(x), " and ", ir::print(y),
+                 ", must be equal or 1"));
+  if (ir::const_int(x)) return x;  // not 1
+  if (ir::const_int(y)) return y;
+  return call.extent(ir::select(ir::eq(x, 1), y, x));
+}
+
+template <class Join>
+Shape broadcast_by(const Shape& a, const Shape& b, Join&& join) {
   const size_t rank = std::max(a.size(), b.size());
   Shape out(rank);
   for (size_t i = 0; i < rank; ++i) {  // from the last dimension
@@ -197,12 +222,23 @@ Shape broadcast(const Call& call, const Shape& a, const Shape& b) {
       out[at] = a[a.size() - 1 - i];
     else {
       const Dim &x = a[a.size() - 1 - i], &y = b[b.size() - 1 - i];
-      out[at] = ir::is_const(x, 1)   ? y
-                : ir::is_const(y, 1) ? x
-                                     : call.equal(x, y, str("dimension ", at, " of the inputs"));
+      out[at] = ir::is_const(x, 1) ? y : ir::is_const(y, 1) ? x : join(x, y, at);
     }
   }
   return out;
+}
+
+}  // namespace
+
+Shape broadcast(const Call& call, const Shape& a, const Shape& b) {
+  return broadcast_by(a, b, [&](const Dim& x, const Dim& y, size_t at) {
+    return call.equal(x, y, str("dimension ", at, " of the inputs"));
+  });
+}
+
+Shape broadcast_at_run(const Call& call, const Shape& a, const Shape& b) {
+  return broadcast_by(
+      a, b, [&](const Dim& x, const Dim& y, size_t at) { return joined(call, x, y, at); });
 }
 
 int normal_axis(const Call& call, int64_t axis, int rank) {

@@ -46,8 +46,8 @@ class Call {
   Dim element(size_t i, int64_t k) const;
   /// All elements of a rank-0 or rank-1 integer tensor of constant length.
   std::vector<Dim> elements(size_t i) const;
-  /// `formula` as an extent: itself when it cannot be negative, else a symbol with its value, whose
-  /// sign is checked when the program runs. Simplified.
+  /// `formula` as an extent, simplified: itself when it is short and cannot be negative, else a
+  /// symbol with its value, whose sign is checked when the program runs.
   Dim extent(const Dim& formula) const;
   /// A condition on symbols that must hold: an Error when it is false, a check when the program
   /// runs where it cannot be decided.
@@ -92,6 +92,9 @@ te::Shape te_shape(const Shape& shape);
 /// checked to be equal when the program runs; a dimension that may be 1 only at run time counts as
 /// the other's equal.
 Shape broadcast(const Call& call, const Shape& a, const Shape& b);
+/// The same, where a symbolic dimension may also turn out to be 1 and is repeated then: what reads
+/// such an input asks broadcast_read(call, …) of ops/define.h for its indices.
+Shape broadcast_at_run(const Call& call, const Shape& a, const Shape& b);
 /// -rank <= axis < rank, as 0 <= axis < rank.
 int normal_axis(const Call& call, int64_t axis, int rank);
 

@@ -88,7 +88,8 @@ bool same(const Type& a, const Type& b) {
     return t->strings == b.unranked()->strings && (t->strings || t->elem == b.unranked()->elem);
   if (const SequenceType* t = a.sequence())
     return t->empty == b.sequence()->empty && same(*t->element, *b.sequence()->element);
-  return same(*a.optional()->element, *b.optional()->element);
+  return a.optional()->empty == b.optional()->empty &&
+         same(*a.optional()->element, *b.optional()->element);
 }
 
 }  // namespace tilewright::graph

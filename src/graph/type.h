@@ -49,6 +49,7 @@ struct SequenceType {
 };
 struct OptionalType {
   std::shared_ptr<const Type> element;
+  bool empty = false;  // likewise
 };
 
 struct Type : std::variant<TensorType, UnrankedType, SequenceType, OptionalType> {

@@ -98,6 +98,7 @@ enum class PlanOp : uint8_t {
   Share,  // v from            v becomes another reference to what `from` holds. Into an output
           //                   that the caller gave memory for, the elements are copied
   Copy,   // v from            copies the elements; both have the same number of bytes
+  StoreElement,  // v i r      element i (row-major) of an integer or bool tensor becomes r
 
   // Kernels: kernel workspace scratch n_buffers n_scalars, buffers…, scalars…
   // workspace, scratch: registers with bytes of tw_host::workspace, and of scratch for each worker.

@@ -197,6 +197,10 @@ ValueId PlanBuilder::dynamic(ValueType type, uint32_t rank) {
              {});
 }
 
+void PlanBuilder::store_element(ValueId v, Reg index, Reg r) {
+  emit(PlanOp::StoreElement, {v, index, r});
+}
+
 Reg PlanBuilder::load_element(ValueId v, Reg index) {
   const Reg d = fresh();
   emit(PlanOp::LoadElement, {d, v, index});

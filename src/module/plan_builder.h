@@ -85,6 +85,7 @@ class PlanBuilder {
   ValueId dynamic(ValueType type, uint32_t rank);
 
   Reg load_element(ValueId v, Reg index);
+  void store_element(ValueId v, Reg index, Reg r);
   Reg load_dim(ValueId v, uint32_t axis);
   void define(ValueId v);
   void alloc(ValueId v);

@@ -18,6 +18,7 @@ const PlanOpInfo& info_of(PlanOp op) {
       {"define", "w"},         {"alloc", "w"},
       {"resize", "w"},         {"free", "w"},
       {"share", "wv"},         {"copy", "vv"},
+      {"store_element", "vrr"},
       {"call", "nrrnn"},       {"call_checked", "nrrnn"},
       {"host_call", "nnnn"},
   };

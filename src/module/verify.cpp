@@ -317,6 +317,10 @@ bool Verifier::value_operation(PlanOp op, std::span<const uint32_t> words) {
       return (v.type.is_tensor() && v.type == from.type && may_write(plan_, id)) ||
              bad("value %u cannot be copied into value %u", words[2], id);
     }
+    case PlanOp::StoreElement:
+      return (v.type.is_tensor() && v.type.elem <= ElemType::U64 && bits_of(v.type.elem) >= 8 &&
+              may_write(plan_, id)) ||
+             bad("an element of value %u is written, which holds no integers", id);
     default: return false;
   }
 }

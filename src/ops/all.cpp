@@ -7,7 +7,11 @@
 #include <span>
 #include <tuple>
 
+#include "ops/contrib.h"
 #include "ops/control.h"
+#include "ops/ml.h"
+#include "ops/ml_scores.h"
+#include "ops/ml_trees.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
 
@@ -24,32 +28,52 @@ std::vector<const OpDef*> collect() {
     for (const OpDef& op : ops) all.push_back(&op);
   };
   family(activation_ops());
+  family(arg_reduce_ops());
+  family(attention_cache_ops());
+  family(attention_ops());
   one(average_pool_op());
   one(batch_norm_op());
   one(batch_norm_training_op());
   family(binary_ops());
   family(cast_ops());
+  one(causal_conv_op());
+  one(col2im_op());
   family(concat_ops());
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
+  family(cumulative_ops());
+  one(deform_conv_op());
   one(dequantize_op());
+  one(det_op());
   one(dropout_op());
+  one(dynamic_quantize_op());
+  one(einsum_op());
+  family(fourier_ops());
   family(gather_ops());
+  family(grid_ops());
   one(group_norm_op());
   one(if_op());
   one(layer_norm_op());
+  one(linear_attention_op());
   one(loop_op());
   one(lp_norm_op());
   one(lp_pool_op());
+  one(lrn_op());
   one(matmul_integer_op());
+  one(matmul_nbits_op());
   one(matmul_op());
   one(max_pool_indices_op());
   one(max_pool_op());
+  one(max_unpool_op());
   one(mean_variance_norm_op());
+  family(ml_ops());
+  one(ml_transform_op());
+  one(nll_loss_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
   one(one_hot_op());
+  family(optimizer_ops());
   family(pad_ops());
   one(pick_op());
   one(pow_op());
@@ -64,14 +88,20 @@ std::vector<const OpDef*> collect() {
   one(resize_nearest_op());
   one(resize_sizes_op());
   one(rms_norm_op());
+  family(roi_ops());
+  one(rotary_embedding_op());
   family(scan_ops());
   family(scatter_ops());
   family(select_ops());
+  family(sequence_ops());
   family(shape_ops());
+  family(signal_ops());
   one(slice_op());
   family(softmax_ops());
   one(top_k_op());
+  one(tree_ensemble_op());
   family(unary_ops());
+  family(unique_ops());
   family(view_ops());
   return all;
 }
@@ -106,6 +136,8 @@ const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opse
         for (const OpDef* def : all())
           for (const OnnxRule& rule : def->onnx)
             map.emplace(std::pair(rule.domain, rule.op), &rule);
+        static const std::vector<OnnxRule> contrib = contrib_rules();
+        for (const OnnxRule& rule : contrib) map.emplace(std::pair(rule.domain, rule.op), &rule);
         return map;
       }();
   const auto [first, last] = rules.equal_range({domain == "ai.onnx" ? "" : domain, op});

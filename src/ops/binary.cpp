@@ -18,14 +18,13 @@ std::vector<Type> infer(const Call& call) {
   need(call, 0, K, "ops.binary.type");
   need_same_elem(call, 0, 1);
   return {TensorType{.elem = GivesBool ? ir::Elem::Bool : call.elem(0),
-                     .shape = broadcast(call, call.shape(0), call.shape(1))}};
+                     .shape = broadcast_at_run(call, call.shape(0), call.shape(1))}};
 }
 
 template <Expr (*F)(const Expr&, const Expr&)>
 std::vector<te::Tensor> define(const Call& call) {
   return {te::compute(call.out_shape(), [&](const std::vector<te::Var>& at) {
-    return F(broadcast_read(call.in(0), indices_of(at)),
-             broadcast_read(call.in(1), indices_of(at)));
+    return F(broadcast_read(call, 0, indices_of(at)), broadcast_read(call, 1, indices_of(at)));
   })};
 }
 

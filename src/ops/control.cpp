@@ -45,7 +45,8 @@ std::unordered_set<ir::Var> inner_symbols(const Call& call) {
 Type outside(const Type& type, const std::unordered_set<ir::Var>& inner) {
   if (const SequenceType* s = type.sequence())
     return SequenceType{std::make_shared<const Type>(outside(*s->element, inner)), s->empty};
-  if (const OptionalType* o = type.optional()) return optional_of(outside(*o->element, inner));
+  if (const OptionalType* o = type.optional())
+    return OptionalType{std::make_shared<const Type>(outside(*o->element, inner)), o->empty};
   const TensorType* t = type.tensor();
   if (!t) return type;
   TensorType out = *t;
@@ -210,9 +211,12 @@ std::optional<Type> merged(const Type& a, const Type& b) {
     if (const std::optional<Type> element = merged(*x->element, *y->element))
       return sequence_of(*element);
   }
-  if (const OptionalType *x = a.optional(), *y = b.optional(); x && y)
+  if (const OptionalType *x = a.optional(), *y = b.optional(); x && y) {
+    if (x->empty) return b;
+    if (y->empty) return a;
     if (const std::optional<Type> element = merged(*x->element, *y->element))
       return optional_of(*element);
+  }
   return std::nullopt;
 }
 

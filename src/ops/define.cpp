@@ -28,6 +28,20 @@ te::Expr broadcast_read(const te::Tensor& t, const At& point) {
   return t.at(at);
 }
 
+te::Expr broadcast_read(const graph::Call& call, size_t i, const At& point) {
+  const te::Tensor& t = call.in(i);
+  const graph::Shape& out = call.out(0).shape;
+  const size_t missing = point.size() - t.shape().size();
+  At at;
+  for (size_t d = 0; d < t.shape().size(); ++d) {
+    const ir::Expr& extent = t.shape()[d];
+    at.push_back(ir::is_const(extent, 1)                 ? te::Expr(0)
+                 : graph::same(extent, out[missing + d]) ? point[missing + d]
+                                                         : te::min(point[missing + d], extent - 1));
+  }
+  return t.at(at);
+}
+
 te::Tensor reduce_dims(const te::Tensor& t, const std::vector<int>& axes, ReduceFn reduction,
                        FunctionRef<te::Expr(const te::Expr&)> f) {
   if (axes.empty()) return te::map(t, f);

@@ -35,6 +35,9 @@ te::Shape shape_of(const te::Tensor& t);
 /// The element of `t` that a point of a broadcast shape reads: aligned at the last dimension, 0
 /// where `t` has constant extent 1.
 te::Expr broadcast_read(const te::Tensor& t, const At& point);
+/// The element of input i that a point of the result reads, where a dimension may also turn out to
+/// be 1 when the program runs.
+te::Expr broadcast_read(const graph::Call& call, size_t i, const At& point);
 
 using ReduceFn = te::Expr (*)(const te::Expr& value, const te::Axes& axes);
 /// f(element) of `t` reduced over the dimensions `axes`, which stay with extent 1. Without axes it

@@ -38,6 +38,8 @@ struct IsInfAttrs {
 };
 std::span<const graph::OpDef> activation_ops();
 
+std::span<const graph::OpDef> arg_reduce_ops();  // arg_max, arg_min
+
 std::span<const graph::OpDef> binary_ops();  // add, sub, mul, … of two tensors, broadcast
 
 struct BatchNormAttrs {
@@ -112,6 +114,40 @@ struct DropoutAttrs {
 };
 const graph::OpDef& dropout_op();
 
+std::span<const graph::OpDef> cumulative_ops();  // cum_prod, cum_sum
+
+const graph::OpDef& col2im_op();
+
+const graph::OpDef& causal_conv_op();
+
+const graph::OpDef& deform_conv_op();
+
+std::span<const graph::OpDef> grid_ops();  // affine_grid, grid_sample
+
+const graph::OpDef& max_unpool_op();
+
+std::span<const graph::OpDef> roi_ops();  // max_roi_pool, roi_align
+
+const graph::OpDef& nll_loss_op();
+
+std::span<const graph::OpDef> optimizer_ops();  // adagrad_step, adam_step, momentum_step
+
+std::span<const graph::OpDef> fourier_ops();  // dft, stft
+
+std::span<const graph::OpDef> signal_ops();  // windows, mel_weights
+
+std::span<const graph::OpDef> attention_ops();  // attention_scores, …
+
+const graph::OpDef& det_op();
+
+const graph::OpDef& linear_attention_op();
+
+const graph::OpDef& rotary_embedding_op();
+
+const graph::OpDef& einsum_op();
+
+const graph::OpDef& lrn_op();
+
 struct GatherNdAttrs {
   int64_t batch_dims = 0;
   static constexpr auto fields = std::tuple{graph::field("batch_dims", &GatherNdAttrs::batch_dims)};
@@ -177,6 +213,8 @@ struct TriluAttrs {
 };
 std::span<const graph::OpDef> rearrange_ops();  // transpose, expand, tile, …
 
+std::span<const graph::OpDef> sequence_ops();  // and optionals
+
 std::span<const graph::OpDef> select_ops();  // clip, prelu, where
 struct NormAttrs {
   int64_t axis = -1;               // layer, rms: the first of the normalised dimensions
@@ -224,7 +262,6 @@ const graph::OpDef& lp_pool_op();
 const graph::OpDef& max_pool_op();
 /// Two results: the maxima, and their places in X.
 const graph::OpDef& max_pool_indices_op();
-
 
 enum class Direction : uint8_t { Forward, Reverse, Both };
 struct RecurrentAttrs {
@@ -323,7 +360,6 @@ struct ResizeSizesAttrs {
 /// (X, scales or sizes); results: the size of every dimension, and its scale (f64).
 const graph::OpDef& resize_sizes_op();
 
-
 struct SoftmaxAttrs {
   int64_t axis = -1;
   bool flattened = false;  // along all dimensions from the axis on together
@@ -342,6 +378,8 @@ struct ReshapeAttrs {
   bool allowzero = false;
   static constexpr auto fields = std::tuple{graph::field("allowzero", &ReshapeAttrs::allowzero)};
 };
+std::span<const graph::OpDef> unique_ops();
+
 std::span<const graph::OpDef> view_ops();  // flatten, identity, reshape, squeeze, unsqueeze
 
 }  // namespace tilewright::ops

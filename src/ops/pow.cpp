@@ -14,7 +14,8 @@ using te::Expr;
 std::vector<Type> infer(const Call& call) {
   need(call, 0, Kind::Number, "ops.pow.type");
   need(call, 1, Kind::Number, "ops.pow.type");
-  return {TensorType{.elem = call.elem(0), .shape = broadcast(call, call.shape(0), call.shape(1))}};
+  return {TensorType{.elem = call.elem(0),
+                     .shape = broadcast_at_run(call, call.shape(0), call.shape(1))}};
 }
 
 /// The exponent when it is one constant for all elements.
@@ -31,7 +32,7 @@ bool is_small_whole(const Call& call) {
 std::vector<te::Tensor> multiplied(const Call& call) {
   const int exponent = static_cast<int>(*uniform_exponent(call));
   return {te::compute(call.out_shape(), [&](const std::vector<te::Var>& at) {
-    return in_wide(broadcast_read(call.in(0), indices_of(at)), [&](const Expr& x) {
+    return in_wide(broadcast_read(call, 0, indices_of(at)), [&](const Expr& x) {
       Expr out = x;
       for (int i = 1; i < exponent; ++i) out = out * x;
       return out;
@@ -50,8 +51,8 @@ ir::Elem common(ir::Elem base, ir::Elem exponent) {
 std::vector<te::Tensor> by_function(const Call& call) {
   const ir::Elem wider = common(call.elem(0), call.elem(1));
   return {te::compute(call.out_shape(), [&](const std::vector<te::Var>& at) {
-    const Expr power = te::pow(te::cast(wider, broadcast_read(call.in(0), indices_of(at))),
-                               te::cast(wider, broadcast_read(call.in(1), indices_of(at))));
+    const Expr power = te::pow(te::cast(wider, broadcast_read(call, 0, indices_of(at))),
+                               te::cast(wider, broadcast_read(call, 1, indices_of(at))));
     return te::cast(call.elem(0), power);
   })};
 }
@@ -64,16 +65,16 @@ std::vector<te::Tensor> exact(const Call& call) {
   const ir::Elem elem = call.elem(0);
   const te::Axis k = te::reduce_axis(63);
   const auto exponent = [&](const std::vector<te::Var>& at) {
-    return te::cast(ir::Elem::I64, broadcast_read(call.in(1), indices_of(at)));
+    return te::cast(ir::Elem::I64, broadcast_read(call, 1, indices_of(at)));
   };
   const te::Tensor product =
       te::compute("power", call.out_shape(), [&](const std::vector<te::Var>& at) {
-        return te::prod(te::select(k < exponent(at), broadcast_read(call.in(0), indices_of(at)),
+        return te::prod(te::select(k < exponent(at), broadcast_read(call, 0, indices_of(at)),
                                    te::cast(elem, 1)),
                         k);
       });
   return {te::compute(call.out_shape(), [&](const std::vector<te::Var>& at) {
-    const Expr x = broadcast_read(call.in(0), indices_of(at)), e = exponent(at);
+    const Expr x = broadcast_read(call, 0, indices_of(at)), e = exponent(at);
     const Expr one = te::cast(elem, 1), zero = te::cast(elem, 0);
     const Expr odd = (e & 1) == 1;
     const Expr minus_one = te::cast(ir::Elem::I64, x) == -1;

@@ -81,22 +81,17 @@ std::vector<ValueId> run(const Scan& scan, Builder& g) {
     std::vector<Type> types = carried;
     types.insert(types.end(), parts.begin(), parts.end());
     Function step = scan.graph.build(g, types);
+    const std::vector<ValueId> inputs = step.inputs;
     g.begin_body(step.name);
     const ValueId i = g.body_input("iteration", tensor_of(Elem::I64, {}));
-    const ValueId goes_on = g.body_input("goes_on", tensor_of(Elem::Bool, {}));
-    Function body = g.end_body({goes_on});
-    body.inputs.insert(body.inputs.end(), step.inputs.begin(),
-                       step.inputs.begin() + static_cast<ptrdiff_t>(carried.size()));
+    std::vector<ValueId> outputs{g.body_input("goes_on", tensor_of(Elem::Bool, {}))};
     for (size_t k = 0; k < parts.size(); ++k)
-      body.nodes.push_back({.op = &pick_op(),
-                            .attrs = scan.input_axes[k],
-                            .inputs = {scan.inputs[k], i},
-                            .outputs = {step.inputs[carried.size() + k]},
-                            .bodies = {},
-                            .origin = g.origin()});
-    for (Node& node : step.nodes) body.nodes.push_back(std::move(node));
-    body.outputs.insert(body.outputs.end(), step.outputs.begin(), step.outputs.end());
-    body.checks = std::move(step.checks);
+      g.bind(inputs[carried.size() + k], pick_op(), scan.input_axes[k], {scan.inputs[k], i});
+    const std::vector<ValueId> made = g.splice(std::move(step));
+    outputs.insert(outputs.end(), made.begin(), made.end());
+    Function body = g.end_body(outputs);
+    body.inputs.insert(body.inputs.end(), inputs.begin(),
+                       inputs.begin() + static_cast<ptrdiff_t>(carried.size()));
     return body;
   };
   std::vector<Function> bodies;

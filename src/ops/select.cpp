@@ -18,8 +18,8 @@ std::vector<Type> infer_where(const Call& call) {
   need(call, 0, Kind::Bool, "ops.where.type");
   need(call, 1, Kind::Any, "ops.where.type");
   need_same_elem(call, 1, 2);
-  const Shape sides = broadcast(call, call.shape(1), call.shape(2));
-  return {TensorType{.elem = call.elem(1), .shape = broadcast(call, call.shape(0), sides)}};
+  const Shape sides = broadcast_at_run(call, call.shape(1), call.shape(2));
+  return {TensorType{.elem = call.elem(1), .shape = broadcast_at_run(call, call.shape(0), sides)}};
 }
 
 std::vector<Elements> elements_where(const Call& call) {
@@ -30,9 +30,9 @@ std::vector<Elements> elements_where(const Call& call) {
 
 std::vector<te::Tensor> define_where(const Call& call) {
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    return te::select(broadcast_read(call.in(0), indices_of(at)),
-                      broadcast_read(call.in(1), indices_of(at)),
-                      broadcast_read(call.in(2), indices_of(at)));
+    return te::select(broadcast_read(call, 0, indices_of(at)),
+                      broadcast_read(call, 1, indices_of(at)),
+                      broadcast_read(call, 2, indices_of(at)));
   })};
 }
 
@@ -82,14 +82,14 @@ std::vector<Type> infer_prelu(const Call& call) {
   if (call.rank(1) > call.rank(0))
     call.refuse("ops.prelu.slope", "the slope has more dimensions than the input",
                 "give a slope that can be broadcast to the shape of the input");
-  broadcast(call, call.shape(0), call.shape(1));
+  broadcast_at_run(call, call.shape(0), call.shape(1));
   return {call.type(0)};
 }
 
 std::vector<te::Tensor> define_prelu(const Call& call) {
   return {te::compute(call.out_shape(), [&](const Point& at) {
-    const Expr x = broadcast_read(call.in(0), indices_of(at));
-    return te::select(x < 0, x * broadcast_read(call.in(1), indices_of(at)), x);
+    const Expr x = broadcast_read(call, 0, indices_of(at));
+    return te::select(x < 0, x * broadcast_read(call, 1, indices_of(at)), x);
   })};
 }
 

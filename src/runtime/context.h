@@ -125,6 +125,7 @@ class Context {
   tw_status share(ValueId to, ValueId from);
   tw_status copy(ValueId to, ValueId from);
   tw_status load_element(ValueId id, int64_t index, int64_t& value);
+  tw_status store_element(ValueId id, int64_t index, int64_t value);
   tw_status undefined(ValueId id);
   void clear(Slot& slot);
   Block* block_of(ValueId id) const;

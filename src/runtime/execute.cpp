@@ -77,6 +77,7 @@ tw_status Context::execute(uint32_t at, uint32_t end) {
       case PlanOp::Free: clear(slots_[w[1]]); break;
       case PlanOp::Share: status = share(w[1], w[2]); break;
       case PlanOp::Copy: status = copy(w[1], w[2]); break;
+      case PlanOp::StoreElement: status = store_element(w[1], r[w[2]], r[w[3]]); break;
 
       default:
         if (!integer(op, r[w[2]], r[w[3]], r[w[1]]))

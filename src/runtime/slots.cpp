@@ -263,4 +263,17 @@ tw_status Context::load_element(ValueId id, int64_t index, int64_t& value) {
   return TW_OK;
 }
 
+tw_status Context::store_element(ValueId id, int64_t index, int64_t value) {
+  const Slot* slot = live(id);
+  if (slot == nullptr) return undefined(id);
+  const PlanValue& v = plan_.values[id];
+  const int64_t count = element_count({slot->dims, v.rank});
+  if (index < 0 || index >= count)
+    return fail(TW_RUN_FAILED, "element %" PRId64 " of a tensor with %" PRId64 " is written", index,
+                count);
+  const auto bytes = static_cast<size_t>(bits_of(v.type.elem)) / 8;
+  std::memcpy(static_cast<char*>(slot->data) + static_cast<size_t>(index) * bytes, &value, bytes);
+  return TW_OK;
+}
+
 }  // namespace tilewright::runtime

@@ -41,6 +41,46 @@ loops f(A: in f32[n], C: out f32[n]) where n in 1..100 stage scheduled {
   for (int64_t n : {1, 7, 8, 9, 30}) expect_same(ir::parse_function(text), f, {n});
 }
 
+TEST(Vectorize, AKnownTailThatFillsAVectorNeedsNoMask) {
+  const char* text = R"(
+loops f(A: in f32[12], C: out f32[12]) stage scheduled {
+  vectorized for j in 0..8 { if j < 4 { C[8 + j] = A[8 + j] } }
+  vectorized for j in 0..8 { C[j] = A[j] }
+})";
+  const ir::LoopFunc f = after(vectorize, text);
+  expect_program(f, R"(
+loops f(A: in f32[12], C: out f32[12]) stage scheduled {
+  C[ramp(8, 1, 4)] = A[ramp(8, 1, 4)]
+  C[ramp(0, 1, 8)] = A[ramp(0, 1, 8)]
+})");
+  expect_same(ir::parse_function(text), f);
+}
+
+TEST(Vectorize, ATailOfOneElementIsThatElement) {
+  const char* text = R"(
+loops f(A: in f32[9], C: out f32[1]) stage scheduled {
+  vectorized for j in 0..4 { if j < 1 { C[0] = A[8] } }
+})";
+  const ir::LoopFunc f = after(vectorize, text);
+  expect_program(f, R"(
+loops f(A: in f32[9], C: out f32[1]) stage scheduled {
+  if 0 < 1 { C[0] = A[8] }
+})");
+  const char* several = R"(
+loops f(A: in f32[9], C: out f32[1]) stage scheduled {
+  unrolled for i in 0..2 { vectorized for j in 0..4 { if i*4 + j < 1 { C[0] = A[8] } } }
+})";
+  expect_same(ir::parse_function(several), after(vectorize, several));
+}
+
+TEST(Vectorize, FusedLoopsTouchElementsInOrder) {
+  const char* text = R"(
+loops f(A: in f32[6, 4], C: out f32[6, 4]) stage scheduled {
+  for i in 0..3 { vectorized for j in 0..8 { C[i*2 + j/4, j % 4] = A[i*2 + j/4, j % 4] } }
+})";
+  expect_same(ir::parse_function(text), after(vectorize, text));
+}
+
 TEST(Vectorize, BothBranchesAndWhatIsSharedUnderAMask) {
   const char* text = R"(
 loops f(A: in f32[n], s: in f32[n], C: inout f32[16], D: inout f32[]) where n in 0..16

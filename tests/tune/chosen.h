@@ -14,6 +14,7 @@
 #include "lower/pipeline.h"
 #include "lower/to_blocks.h"
 #include "te/te.h"
+#include "tune/choose/canonical.h"
 #include "tune/choose/choose.h"
 
 namespace tilewright::tune {
@@ -27,20 +28,18 @@ inline ir::TargetSpec small_machine() {
           .l2_bytes = 32 << 10};
 }
 
-/// One array for each parameter, at these values of the symbols.
-inline std::vector<ir::Array> exact_arrays(const ir::LoopFunc& f,
-                                           const std::vector<int64_t>& symbols) {
+/// The shape of each parameter at these values of the symbols.
+inline std::vector<std::vector<int64_t>> shapes_at(const ir::LoopFunc& f,
+                                                   const std::vector<int64_t>& symbols) {
   ir::VarMap values;
   for (size_t i = 0; i < symbols.size(); ++i) values[f.symbols[i].var] = symbols[i];
-  std::vector<ir::Array> args;
+  std::vector<std::vector<int64_t>> out;
   for (const ir::Param& p : f.params) {
-    std::vector<int64_t> shape;
+    out.emplace_back();
     for (const ir::Expr& e : p.buffer->shape)
-      shape.push_back(*ir::const_int(arith::Context().simplify(ir::substitute(e, values))));
-    args.push_back(
-        ir::random_array(p.buffer->elem, shape, 17 + args.size(), ir::Arithmetic::Exact));
+      out.back().push_back(*ir::const_int(arith::Context().simplify(ir::substitute(e, values))));
   }
-  return args;
+  return out;
 }
 
 /// What is wrong with the schedule chosen for `before`; empty when all is right.
@@ -50,6 +49,7 @@ inline std::string wrong_choice(const ir::LoopFunc& before, const ir::TargetSpec
   std::string text = ir::print(before);
   try {
     const schedule::Schedule s = choose_schedule(before, spec);
+    ir::verify(canonical(before));
     const ir::LoopFunc after = s.func();
     text += schedule::print(s.trace()) + ir::print(after);
     ir::verify(after);
@@ -57,15 +57,24 @@ inline std::string wrong_choice(const ir::LoopFunc& before, const ir::TargetSpec
     context.limits.max_lanes = spec.vector_bits / 8;
     const ir::LoopFunc final = lower::run(lower::cpu_pipeline(), after, context);
     for (const std::vector<int64_t>& at : symbols) {
-      std::vector<ir::Array> expected = exact_arrays(before, at);
+      const auto shapes = shapes_at(before, at), fewer = shapes_at(after, at);
+      std::vector<ir::Array> expected;
+      for (size_t i = 0; i < shapes.size(); ++i)
+        expected.push_back(ir::random_array(before.params[i].buffer->elem, shapes[i], 17 + i,
+                                            ir::Arithmetic::Exact));
       std::vector<ir::Array> got = expected, lowered = expected;
+      for (size_t i = 0; i < got.size(); ++i) {
+        got[i].shape = fewer[i];
+        if (!fewer[i].empty())
+          lowered[i].shape = {lowered[i].size()};  // flattened
+        else
+          lowered[i].shape = {};
+      }
       ir::interpret(before, expected, at, options);
       ir::interpret(after, got, at, options);
-      for (ir::Array& a : lowered)
-        if (!a.shape.empty()) a.shape = {a.size()};  // flattened
       ir::interpret(final, lowered, at, options);
       for (size_t i = 0; i < got.size(); ++i) {
-        if (!ir::same_bits(expected[i], got[i]))
+        if (expected[i].cells != got[i].cells)
           return "scheduled, " + before.params[i].buffer->name + " differs\n" + text;
         if (expected[i].cells != lowered[i].cells)
           return "lowered, " + before.params[i].buffer->name + " differs\n" + text +

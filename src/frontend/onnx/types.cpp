@@ -15,7 +15,7 @@ namespace {
 using graph::Dim;
 using graph::Type;
 
-constexpr int64_t kMaxDim = int64_t{1} << 31;
+constexpr int64_t kMaxDim = INT32_MAX;  // sizes fit the i32 that some exporters cast them to
 
 [[noreturn]] void refuse(std::string_view code, std::string message, std::string help,
                          std::vector<std::string> notes = {}) {

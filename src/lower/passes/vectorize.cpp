@@ -317,19 +317,26 @@ Stmt iterations(const For& loop, const Expr& base, int64_t lanes, const arith::C
 }
 
 /// `if v < c { S }` as the whole body, v from 0 on: how many iterations run at all, when they fill
-/// a vector of their own. A single one has no lanes left that its index could tell apart.
-std::optional<int64_t> running(const For& loop) {
+/// a vector of their own. A single one has no lanes left that its index could tell apart, so it is
+/// found whatever the condition looks like.
+std::optional<int64_t> running(const For& loop, const arith::Context& outside) {
   const If* branch = loop.body.as<If>();
-  const Binary* test = branch && !branch->no ? branch->cond.as<Binary>() : nullptr;
-  if (!test || test->op != BinaryOp::Lt || test->a != loop.var || !is_const(loop.min, 0)) return {};
-  const std::optional<int64_t> count = const_int(test->b);
-  return count && *count > 0 && std::has_single_bit(static_cast<uint64_t>(*count)) ? count
-                                                                                   : std::nullopt;
+  if (!branch || branch->no || !is_const(loop.min, 0)) return {};
+  const Binary* test = branch->cond.as<Binary>();
+  if (test && test->op == BinaryOp::Lt && test->a == loop.var)
+    if (const auto count = const_int(test->b);
+        count && *count > 0 && std::has_single_bit(static_cast<uint64_t>(*count)))
+      return count;
+  arith::Context inside(outside);
+  inside.bind(loop.var, loop.min, loop.extent);
+  inside.assume(branch->cond);
+  return inside.can_prove(Expr(loop.var) <= 0) ? std::optional<int64_t>(1) : std::nullopt;
 }
 
 Stmt vectorize_loop(const For& loop, const Limits& limits, const arith::Context& outside) {
   const std::optional<int64_t> extent = const_int(loop.extent);
-  if (const auto count = running(loop); count && extent && *count < *extent) {
+  if (const auto count = running(loop, outside); count && extent && *count < *extent) {
+    if (*count == 1) return substitute(loop.body, loop.var, loop.min);
     const Stmt shorter = with(loop, [&](For& f) {
       f.extent = *count;
       f.body = loop.body.as<If>()->yes;

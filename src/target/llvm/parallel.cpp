@@ -81,7 +81,9 @@ void Emitter::parallel(const ir::For& s) {
   std::vector<ll::Type*> types;
   for (ll::Value* v : captured) types.push_back(v->getType());
   ll::StructType* closure_type = ll::StructType::get(module_.getContext(), types);
-  ll::Value* closure = stack_slot(closure_type, "closure", ll::Align(8));
+  // Captured vectors are stored and loaded with the alignment of their type.
+  ll::Value* closure =
+      stack_slot(closure_type, "closure", module_.getDataLayout().getABITypeAlign(closure_type));
   for (unsigned i = 0; i < captured.size(); ++i)
     b_.CreateStore(captured[i], b_.CreateStructGEP(closure_type, closure, i));
 

@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/choose/choose.h"
 
+#include "tune/choose/canonical.h"
+#include "tune/choose/contraction.h"
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/stage.h"
 
 namespace tilewright::tune {
 
-schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetSpec& spec) {
-  schedule::Schedule s(blocks, spec.instructions);
+schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
+                                   const std::vector<std::string>& constants) {
+  schedule::Schedule s(canonical(blocks), spec.instructions);
   if (!only_blocks(blocks)) return s;
   inline_stages(s);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
   for (const auto& [name, kind] : stages) {
+    if (!find_stage(s.func(), name) || find_stage(s.func(), name)->kind != kind) continue;
     if (kind == StageKind::Map) schedule_map(s, name, spec);
-    if (kind == StageKind::Reduce) schedule_reduction(s, name, spec);
+    if (kind == StageKind::Reduce && !schedule_contraction(s, name, spec, constants))
+      schedule_reduction(s, name, spec);
   }
   return s;
 }
 
-ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec) {
-  return choose_schedule(blocks, spec).func();
+ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
+                    const std::vector<std::string>& constants) {
+  return choose_schedule(blocks, spec, constants).func();
 }
 
 }  // namespace tilewright::tune

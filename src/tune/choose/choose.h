@@ -9,12 +9,17 @@
 
 namespace tilewright::tune {
 
-/// The schedule of one kernel, whose blocks are as lower::to_blocks makes them. Never throws for a
-/// legal function: a step that is refused is left out, and what is not understood (imperative
-/// loops, opaque blocks) stays as it is.
-schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetSpec& spec);
+/// The schedule of one kernel, whose blocks are as lower::to_blocks makes them: steps for the
+/// function `canonical(blocks)`. Never throws for a legal function: a step that is refused is left
+/// out, and what is not understood (imperative loops, opaque blocks) stays as it is. `constants`
+/// are names of parameters that never change: copies of them into another layout cost nothing at
+/// run time, because `prepack` takes them out.
+schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
+                                   const std::vector<std::string>& constants = {});
 
-/// The scheduled function alone.
-ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec);
+/// The scheduled function alone. Its parameters have the order and the bytes of those of `blocks`,
+/// but may have fewer dimensions.
+ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
+                    const std::vector<std::string>& constants = {});
 
 }  // namespace tilewright::tune

@@ -64,6 +64,10 @@ inline Message value_info(std::string_view name, int elem = 1,
 inline Message int_attr(std::string_view name, int64_t value) {
   return Message().text(1, name).number(3, value).number(20, 2);
 }
+/// Inside of a function: the value that its caller gives for `from`.
+inline Message ref_attr(std::string_view name, std::string_view from, int type) {
+  return Message().text(1, name).text(21, from).number(20, type);
+}
 inline Message graph_attr(std::string_view name, const Message& graph) {
   return Message().text(1, name).message(6, graph).number(20, 5);
 }
@@ -113,6 +117,21 @@ inline Message graph(const GraphParts& parts) {
 }
 inline Message opset(int64_t version, std::string_view domain = "") {
   return Message().text(1, domain).number(2, version);
+}
+struct FunctionParts {
+  std::string name;
+  std::vector<std::string> inputs = {}, outputs = {};
+  std::vector<Message> nodes = {}, defaults = {};
+};
+/// A function of domain "my", in terms of opset 21.
+inline Message function(const FunctionParts& parts) {
+  Message out;
+  out.text(1, parts.name).text(10, "my").message(9, opset(21)).message(9, opset(1, "my"));
+  for (const std::string& i : parts.inputs) out.text(4, i);
+  for (const std::string& o : parts.outputs) out.text(5, o);
+  for (const Message& n : parts.nodes) out.message(7, n);
+  for (const Message& d : parts.defaults) out.message(11, d);
+  return out;
 }
 inline Message model(const GraphParts& parts, int64_t opset_version = 21) {
   return Message().number(1, 10).message(8, opset(opset_version)).message(7, graph(parts));

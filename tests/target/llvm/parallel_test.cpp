@@ -42,6 +42,23 @@ TEST(Parallel, CapturesVariablesBuffersAndSymbols) {
   }
 }
 
+TEST(Parallel, CapturesVectorsAsTheirTypeIsAligned) {
+  // Two vectors wider than a register, stored into the closure and loaded from it.
+  const Buffer in = array("in", Elem::I64, 64), out = array("out", Elem::I64, 64);
+  const Var i("i"), v("v", Type{Elem::I64, 16}), w("w", Type{Elem::I64, 16});
+  const auto at = [](const Expr& first) { return make<Ramp>({}, first, Expr(1), 16); };
+  const Stmt inner = loop(i, 4, store(out, at(Expr(i) * 16), Expr(v) + Expr(w)), ForKind::Parallel);
+  const Stmt body =
+      make_stmt<Let>({}, v, load(in, {at(0)}), make_stmt<Let>({}, w, load(in, {at(16)}), inner));
+  const JitKernel kernel =
+      compile(final_func("f", {{in, Access::In}, {out, Access::Out}}, body), host_target());
+  std::vector<int64_t> x(64), y(64);
+  std::iota(x.begin(), x.end(), 0);
+  void* buffers[] = {x.data(), y.data()};
+  kernel.call(buffers);
+  for (int64_t k = 0; k < 64; ++k) ASSERT_EQ(y[static_cast<size_t>(k)], 16 + 2 * (k % 16)) << k;
+}
+
 TEST(Parallel, EachWorkerHasItsOwnScratch) {
   // Too large for the stack: every iteration fills and sums a buffer of its own.
   constexpr int64_t kRows = 64, kSize = 1 << 13;

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/planner.h"
+
+#include <algorithm>
+
+#include "graph/op_def.h"
+#include "ir/print.h"
+#include "ir/rewrite.h"
+#include "support/str.h"
+
+namespace tilewright::driver {
+
+using namespace graph;
+
+namespace {
+
+Port port_of(const Graph& graph, graph::ValueId id) {
+  Port port{.name = graph.value(id).name, .type = value_type(graph.type(id)), .dims = {}};
+  const TensorType* t = graph.type(id).tensor();
+  if (!t) return port;
+  for (const Dim& dim : t->shape) {
+    PortDim d;
+    if (const std::optional<int64_t> c = ir::const_int(dim)) {
+      d.value = d.min = d.max = *c;
+    } else {
+      d.symbol = ir::print(dim);
+      for (const SymbolInfo& s : graph.symbols)
+        if (s.symbol.var == dim) {
+          d.min = s.symbol.min;
+          d.max = s.symbol.max;
+          d.divisor = s.symbol.divisor;
+        }
+    }
+    port.dims.push_back(d);
+  }
+  return port;
+}
+
+/// Calls f with every value that the node or a body of it reads.
+template <class F>
+void for_each_use(const Node& node, F&& f) {
+  for (const graph::ValueId id : node.inputs)
+    if (id != kNoValue) f(id);
+  for (const Function& body : node.bodies) {
+    for (const Node& inner : body.nodes) for_each_use(inner, f);
+    for (const graph::ValueId id : body.outputs)
+      if (id != kNoValue) f(id);
+  }
+}
+
+/// Is what the node makes written by a kernel?
+bool by_kernel(const Node& node) {
+  return node.op->host.empty() &&
+         (node.op->special == Special::None || node.op->special == Special::Group);
+}
+
+/// Does the node, or a member of the group that it is, come from there?
+bool made_by(const Node& node, const Origin& origin) {
+  if (node.origin.text == origin.text) return true;
+  if (node.op->special != Special::Group) return false;
+  const std::vector<Node>& members = node.bodies[0].nodes;
+  return std::any_of(members.begin(), members.end(),
+                     [&](const Node& m) { return m.origin.text == origin.text; });
+}
+
+bool is_output(const Function& main, graph::ValueId id) {
+  return std::find(main.outputs.begin(), main.outputs.end(), id) != main.outputs.end();
+}
+
+/// Strings as the module keeps them: offsets, then the characters.
+ConstantData packed(const ConstantNode& c) {
+  const auto bytes = std::make_shared<std::vector<std::byte>>();
+  uint64_t at = 0;
+  const auto add = [&](const void* data, size_t n) {
+    const auto* p = static_cast<const std::byte*>(data);
+    bytes->insert(bytes->end(), p, p + n);
+  };
+  add(&at, sizeof at);
+  for (const std::string& s : c.strings) {
+    at += s.size();
+    add(&at, sizeof at);
+  }
+  for (const std::string& s : c.strings) add(s.data(), s.size());
+  return {bytes->data(), bytes->size(), bytes};
+}
+
+}  // namespace
+
+ElemType elem_type(const TensorType& t) {
+  return t.strings ? ElemType::String : static_cast<ElemType>(t.elem);
+}
+static_assert(static_cast<int>(ElemType::Bool) == static_cast<int>(ir::Elem::Bool) &&
+              static_cast<int>(ElemType::U2) == static_cast<int>(ir::Elem::U2) &&
+              static_cast<int>(ElemType::F64) == static_cast<int>(ir::Elem::F64));
+
+ValueType value_type(const Type& type) {
+  if (const TensorType* t = type.tensor()) return {elem_type(*t), {}};
+  if (const UnrankedType* t = type.unranked())
+    return {t->strings ? ElemType::String : static_cast<ElemType>(t->elem), {}};
+  const bool is_sequence = type.sequence() != nullptr;
+  ValueType out = value_type(is_sequence ? *type.sequence()->element : *type.optional()->element);
+  require(out.wraps[2] == ValueType::Wrap::None, "sequences and optionals nest at most three deep");
+  out.wraps[2] = out.wraps[1];
+  out.wraps[1] = out.wraps[0];
+  out.wraps[0] = is_sequence ? ValueType::Wrap::Sequence : ValueType::Wrap::Optional;
+  return out;
+}
+
+Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module)
+    : graph_(graph),
+      kernels_(kernels),
+      module_(module),
+      plan_(module),
+      symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {}
+
+Plan Planner::run() {
+  const Function& main = graph_.main();
+  ports(main);
+  symbols_.early();
+  for (const Check& c : graph_.checks)
+    if (symbols_.is_early(c.condition)) check(c);
+  lifetimes(main);
+  early_dims(main);
+  const int64_t bytes = (arena_.bytes() + 63) / 64 * 64;
+  plan_.end_prologue(plan_.constant(bytes), bytes);
+  for (size_t i = 0; i < main.inputs.size(); ++i)
+    values_[main.inputs[i]] = plan_.input(static_cast<uint32_t>(i));
+  outputs(main);
+  nodes(main, graph_.checks);
+  deliver(main);
+  return plan_.finish();
+}
+
+void Planner::ports(const Function& main) {
+  for (size_t i = 0; i < main.inputs.size(); ++i) {
+    module_.inputs.push_back(port_of(graph_, main.inputs[i]));
+    symbols_.bind_input(static_cast<uint32_t>(i), main.inputs[i]);
+  }
+  for (const ValueId id : main.outputs) module_.outputs.push_back(port_of(graph_, id));
+}
+
+void Planner::check(const Check& c) {
+  plan_.check(symbols_.reg(c.condition), str(c.origin.text, ": ", c.message));
+}
+
+/// Which values of the main function live from which node to which, and places for those whose
+/// size is known. A view lives in the value that it looks at.
+void Planner::lifetimes(const Function& main) {
+  std::unordered_map<ValueId, int> first;
+  std::unordered_map<ValueId, ValueId> roots;
+  const auto root = [&](ValueId id) {
+    const auto found = roots.find(id);
+    return found == roots.end() ? id : found->second;
+  };
+  const int end = static_cast<int>(main.nodes.size());
+  for (int i = 0; i < end; ++i) {
+    const Node& node = main.nodes[static_cast<size_t>(i)];
+    for_each_use(node, [&](ValueId id) { last_[root(id)] = i; });
+    for (const ValueId id : node.outputs) {
+      if (id == kNoValue) continue;
+      if (node.op->special == Special::View) roots[id] = root(node.inputs[0]);
+      first[id] = i;
+      last_[root(id)] = std::max(last_[root(id)], i);
+    }
+  }
+  // What a symbol is read from must be there for whoever asks first: until the end.
+  for (const SymbolInfo& s : graph_.symbols) {
+    if (const FromElement* e = std::get_if<FromElement>(&s.source)) last_[root(e->value)] = end;
+    if (const FromExtent* e = std::get_if<FromExtent>(&s.source)) last_[root(e->value)] = end;
+  }
+  for (const ValueId id : main.outputs) last_[root(id)] = end;
+  for (const Node& node : main.nodes) {
+    if (!by_kernel(node)) continue;
+    for (const ValueId id : node.outputs) {
+      const TensorType* t = id == kNoValue ? nullptr : graph_.type(id).tensor();
+      if (!t || graph_.value(id).constant || is_output(main, id)) continue;
+      const std::optional<int64_t> count = ir::const_int(graph::elements(t->shape));
+      if (!count) continue;
+      arena_.add({.id = id,
+                  .bytes = (byte_size(t->elem, *count) + 63) / 64 * 64,
+                  .first = first[id],
+                  .last = last_[id]});
+    }
+  }
+  arena_.place();
+}
+
+bool Planner::is_early(const Shape& shape) const {
+  return std::all_of(shape.begin(), shape.end(),
+                     [&](const Dim& d) { return symbols_.is_early(d); });
+}
+
+/// The prologue computes the dimensions that follow from the inputs, so that values with those are
+/// defined before the body runs.
+void Planner::early_dims(const Function& main) {
+  const auto add = [&](ValueId id) {
+    const TensorType* t = id == kNoValue ? nullptr : graph_.type(id).tensor();
+    if (t && !t->strings && is_early(t->shape)) early_dims_[id] = symbols_.regs(t->shape);
+  };
+  for (const Node& node : main.nodes)
+    for (const ValueId id : node.outputs) add(id);
+  for (const ValueId id : main.outputs) add(id);
+}
+
+std::vector<Reg> Planner::dims_of(ValueId id) {
+  const auto found = early_dims_.find(id);
+  return found == early_dims_.end() ? symbols_.regs(graph_.type(id).tensor()->shape)
+                                    : found->second;
+}
+
+/// An output that a kernel makes is made in place, the first time that it is listed; `deliver`
+/// copies the rest.
+void Planner::outputs(const Function& main) {
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    const ValueId id = main.outputs[i];
+    if (in_place_.contains(id) || !made_in_place(main, id)) continue;
+    in_place_[id] = static_cast<uint32_t>(i);
+    if (early_dims_.contains(id)) values_[id] = plan_.output(static_cast<uint32_t>(i), dims_of(id));
+  }
+}
+
+bool Planner::made_in_place(const Function& main, ValueId id) const {
+  if (graph_.value(id).constant || !graph_.type(id).tensor()) return false;
+  for (const Node& node : main.nodes)
+    if (std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end())
+      return by_kernel(node);
+  return false;
+}
+
+void Planner::deliver(const Function& main) {
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    const ValueId id = main.outputs[i];
+    const auto index = static_cast<uint32_t>(i);
+    if (const auto found = in_place_.find(id); found != in_place_.end() && found->second == index)
+      continue;
+    if (early_dims_.contains(id))
+      plan_.copy(plan_.output(index, dims_of(id)), value(id));
+    else
+      plan_.share(plan_.output(index), value(id));
+  }
+}
+
+void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
+  std::vector<const Check*> pending;
+  for (const Check& c : checks)
+    if (!symbols_.is_early(c.condition)) pending.push_back(&c);
+  for (size_t i = 0; i < f.nodes.size(); ++i) {
+    const Node& node = f.nodes[i];
+    std::erase_if(pending, [&](const Check* c) {
+      if (!made_by(node, c->origin)) return false;
+      check(*c);
+      return true;
+    });
+    if (!std::all_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ValueId id) { return id == kNoValue || graph_.value(id).constant; }))
+      run(node);
+    if (&f == &graph_.main()) release(static_cast<int>(i));
+  }
+  for (const Check* c : pending) check(*c);  // of nodes that passes have removed
+}
+
+void Planner::run(const Node& node) {
+  if (node.op->special == Special::View)
+    view(node);
+  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end())
+    call(use->second);
+  else if (!node.op->host.empty())
+    host(node);
+  else if (node.op->name == "if")
+    if_node(node);
+  else if (node.op->name == "loop")
+    loop_node(node);
+  else
+    throw InternalError(str("no way to run `", node.op->name, "`"));
+}
+
+void Planner::view(const Node& node) {
+  const ValueId id = node.outputs[0];
+  const PlanValueId from = value(node.inputs[0]);
+  const TensorType* t = graph_.type(id).tensor();
+  if (!t || t->strings) {
+    host(node);
+    return;
+  }
+  values_[id] = plan_.view(from, plan_.constant(0), elem_type(*t), dims_of(id));
+  plan_.define(values_[id]);
+}
+
+void Planner::call(const KernelUse& use) {
+  const BuiltKernel& kernel = kernels_.kernels[use.kernel];
+  std::vector<PlanValueId> buffers;
+  for (const ValueId id : use.inputs) buffers.push_back(value(id));
+  for (const ValueId id : use.outputs) buffers.push_back(make(id));
+  std::vector<Reg> scalars;
+  ir::VarMap known;  // the kernel's own symbols by the graph's
+  for (size_t i = 0; i < use.symbols.size(); ++i) {
+    scalars.push_back(symbols_.reg(use.symbols[i].var));
+    known[kernel.func.symbols.at(i).var] = use.symbols[i].var;
+  }
+  const auto bytes = [&](const ir::Expr& e) {
+    return symbols_.reg(simplified(ir::substitute(e, known)));
+  };
+  plan_.call(static_cast<uint32_t>(use.kernel), buffers, scalars,
+             PlanBuilder::Work{bytes(kernel.code.workspace.shared),
+                               bytes(kernel.code.workspace.per_worker)});
+}
+
+void Planner::host(const Node& node) {
+  std::vector<HostAttribute> attributes;
+  for (const NamedAttr& a : node.attrs.list())
+    std::visit(
+        [&]<class T>(const T& v) {
+          if constexpr (std::is_same_v<T, Constant>)
+            throw InternalError("host operators take tensors as inputs, not as attributes");
+          else
+            attributes.push_back({a.name, v});
+        },
+        a.value);
+  std::vector<PlanValueId> inputs, outputs;
+  for (const ValueId id : node.inputs) inputs.push_back(id == kNoValue ? kNone : value(id));
+  for (const ValueId id : node.outputs) {
+    if (id != kNoValue) {
+      const TensorType* t = graph_.type(id).tensor();
+      values_[id] =
+          plan_.dynamic(value_type(graph_.type(id)), t ? static_cast<uint32_t>(t->rank()) : 0);
+    }
+    outputs.push_back(id == kNoValue ? kNone : values_[id]);
+  }
+  plan_.host_call(node.op->host, attributes, inputs, outputs);
+}
+
+tilewright::ValueId Planner::make(ValueId id) {
+  if (in_place_.contains(id) || arena_.has(id))
+    if (const auto found = values_.find(id); found != values_.end()) return found->second;
+  const TensorType& t = *graph_.type(id).tensor();
+  const std::vector<Reg> dims = dims_of(id);
+  PlanValueId v;
+  if (const auto output = in_place_.find(id); output != in_place_.end()) {
+    v = plan_.output(output->second, dims);
+    plan_.alloc(v);
+  } else if (arena_.has(id)) {
+    v = plan_.arena(plan_.constant(arena_.offset(id)), elem_type(t), dims);
+  } else {
+    v = plan_.dynamic(elem_type(t), dims);
+    plan_.alloc(v);
+    dynamic_.push_back(id);
+  }
+  return values_[id] = v;
+}
+
+void Planner::release(int i) {
+  std::erase_if(dynamic_, [&](ValueId id) {
+    if (last_.at(id) > i) return false;
+    plan_.free(values_.at(id));
+    return true;
+  });
+}
+
+tilewright::ValueId Planner::value(ValueId id) {
+  if (const auto found = values_.find(id); found != values_.end()) return found->second;
+  const Value& v = graph_.value(id);
+  require(static_cast<bool>(v.constant), "a value is used before it is computed");
+  const ConstantNode& c = *v.constant;
+  const auto index = static_cast<uint32_t>(module_.constants.size());
+  module_.constants.push_back(
+      c.is_strings ? packed(c) : ConstantData{c.bytes.data(), c.bytes.size(), v.constant.shared()});
+  return values_[id] =
+             plan_.constant_value(index, elem_type(c.type()), symbols_.regs(dims(c.shape)));
+}
+
+}  // namespace tilewright::driver

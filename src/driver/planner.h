@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "driver/arena.h"
+#include "driver/build_kernels.h"
+#include "driver/plan_symbols.h"
+#include "module/module.h"
+#include "module/plan_builder.h"
+
+namespace tilewright::driver {
+
+ElemType elem_type(const graph::TensorType& type);
+ValueType value_type(const graph::Type& type);
+
+/// Writes the plan of a graph. Values of the main function whose size is known lie in the arena,
+/// others are allocated while the plan runs; outputs are written by the kernels themselves where
+/// that is possible.
+class Planner {
+ public:
+  Planner(const graph::Graph& graph, const BuiltKernels& kernels, Module& module);
+  Plan run();
+
+ private:
+  using ValueId = graph::ValueId;
+  using PlanValueId = tilewright::ValueId;
+
+  void ports(const graph::Function& main);
+  void lifetimes(const graph::Function& main);
+  void outputs(const graph::Function& main);
+  bool made_in_place(const graph::Function& main, ValueId id) const;
+  void deliver(const graph::Function& main);
+  bool is_early(const graph::Shape& shape) const;
+  void early_dims(const graph::Function& main);
+  /// The registers of a tensor's dimensions.
+  std::vector<Reg> dims_of(ValueId id);
+
+  void check(const graph::Check& c);
+  void nodes(const graph::Function& f, const std::vector<graph::Check>& checks);
+  void run(const graph::Node& node);
+  void view(const graph::Node& node);
+  void call(const KernelUse& use);
+  void host(const graph::Node& node);
+
+  // plan_control.cpp
+  void if_node(const graph::Node& node);
+  void loop_node(const graph::Node& node);
+  void body(const graph::Function& f, FunctionRef<void()> results);
+  PlanValueId shared(ValueId id);
+  PlanValueId scalar(ValueId id, Reg value);
+
+  /// The value that a kernel writes: an output, a place in the arena, or memory of its own.
+  PlanValueId make(ValueId id);
+  /// A value that is computed, or a constant.
+  PlanValueId value(ValueId id);
+  /// Gives back what was allocated and is used for the last time by node i of the main function.
+  void release(int i);
+
+  const graph::Graph& graph_;
+  const BuiltKernels& kernels_;
+  Module& module_;
+  PlanBuilder plan_;
+  PlanSymbols symbols_;
+  Arena arena_;
+  std::unordered_map<ValueId, PlanValueId> values_;
+  std::unordered_map<ValueId, uint32_t> in_place_;  // outputs that kernels write themselves
+  std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
+  std::unordered_map<ValueId, int> last_;  // node of the main function that uses it last
+  std::vector<ValueId> dynamic_;           // allocated and not given back
+};
+
+}  // namespace tilewright::driver

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "ir/target_spec.h"
+#include "schedule/schedule.h"
+#include "tune/choose/stage.h"
+
+namespace tilewright::tune {
+
+/// A sum of products of two values, by which iterators (their numbers in the block) each depends
+/// on: matrix products, convolutions, in any layout.
+struct Contraction {
+  ir::Expr a, b;
+  std::vector<size_t> of_a, of_b;  // spatial ones of one factor alone
+  std::vector<size_t> shared;      // spatial ones of both, or of none
+  std::vector<size_t> reduced;
+};
+
+/// The stage as a contraction with results along both factors; nothing when it is none.
+std::optional<Contraction> as_contraction(const Stage& stage);
+
+/// Register tiles with the stage that follows inside, operands in panels. False, and nothing done,
+/// when the stage is not a contraction that this works for.
+bool schedule_contraction(schedule::Schedule& s, const std::string& name,
+                          const ir::TargetSpec& spec, const std::vector<std::string>& constants);
+
+/// The only stage that reads the result of `producer`, when it does so element by element at its
+/// own iterators.
+std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer);
+
+/// The loop as lanes, in several vectors where it is longer; their loop is unrolled.
+void as_vectors(schedule::Schedule& s, const schedule::LoopRef& loop, int64_t extent,
+                int64_t lanes);
+
+}  // namespace tilewright::tune

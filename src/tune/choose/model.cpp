@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/model.h"
+
+#include <algorithm>
+
+namespace tilewright::tune {
+namespace {
+
+// Cycles of a common wide core. Their ratios matter, not their size.
+constexpr double kFma = 0.5, kLoad = 0.5, kLatency = 4;
+constexpr double kResult = 2;   // of storing and starting one vector of results
+constexpr double kTileEnd = 8;  // of the loops around a tile
+
+/// One tile of r rows and v vectors over all terms.
+double one_tile(double r, double v, double terms) {
+  const double step = std::max({r * v * kFma, (r + v) * kLoad, kLatency});
+  return step * terms + r * v * kResult + kTileEnd;
+}
+
+}  // namespace
+
+double tile_cycles(const Tile& tile, int64_t rows, int64_t columns, int64_t terms, int64_t lanes) {
+  const int64_t width = tile.vectors * lanes;
+  const auto down = [&](int64_t vectors) {
+    const auto v = static_cast<double>(vectors), k = static_cast<double>(terms);
+    double all =
+        static_cast<double>(rows / tile.rows) * one_tile(static_cast<double>(tile.rows), v, k);
+    if (rows % tile.rows != 0) all += one_tile(static_cast<double>(rows % tile.rows), v, k);
+    return all;
+  };
+  double all = static_cast<double>(columns / width) * down(tile.vectors);
+  if (columns % width != 0) all += down((columns % width + lanes - 1) / lanes);
+  return all;
+}
+
+Tile choose_tile(int64_t rows, int64_t columns, int64_t terms, int64_t lanes,
+                 const ir::TargetSpec& spec) {
+  rows = std::max<int64_t>(rows, 1);
+  columns = std::max<int64_t>(columns, 1);
+  const int64_t registers = spec.vector_registers, most = (columns + lanes - 1) / lanes;
+  Tile best;
+  double least = 1e300;
+  for (int64_t v = 1; v <= std::min<int64_t>(most, 8); ++v)
+    for (int64_t r = 1; r <= rows && r * v + std::min(r, v) + 1 <= registers; ++r) {
+      const double cycles = tile_cycles({r, v}, rows, columns, terms, lanes);
+      if (cycles < least * (1 - 1e-9)) {
+        least = cycles;
+        best = {r, v};
+      }
+    }
+  return best;
+}
+
+}  // namespace tilewright::tune

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/pack.h"
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "tune/choose/attempt.h"
+#include "tune/choose/lanes.h"
+#include "tune/choose/strides.h"
+
+namespace tilewright::tune {
+
+using schedule::BlockRef;
+using schedule::kOpen;
+using schedule::LoopRef;
+using schedule::Schedule;
+
+namespace {
+
+/// The only load of the factor, and the dimension that the iterator alone indexes.
+struct Operand {
+  const ir::Load* load = nullptr;
+  size_t dim = 0;
+};
+std::optional<Operand> operand_of(const ir::Expr& factor, const ir::Var& lane) {
+  std::vector<const ir::Load*> loads;
+  ir::walk(factor, [&](const ir::Load& l) { loads.push_back(&l); });
+  if (loads.size() != 1) return std::nullopt;
+  std::optional<Operand> out;
+  for (size_t d = 0; d < loads[0]->indices.size(); ++d) {
+    if (!ir::uses(loads[0]->indices[d], lane)) continue;
+    if (out || loads[0]->indices[d] != lane) return std::nullopt;
+    out = Operand{loads[0], d};
+  }
+  return out;
+}
+
+}  // namespace
+
+void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, size_t lane,
+                 int64_t width, const std::vector<std::string>& constants,
+                 const ir::TargetSpec& spec) {
+  const Sizes sizes(s.func());
+  const ir::Var var = stage.block->iters[lane].var;
+  const auto operand = operand_of(factor, var);
+  if (!operand) return;
+  const ir::Load& load = *operand->load;
+  const std::string buffer = load.buffer->name;
+  const bool constant = std::ranges::find(constants, buffer) != constants.end();
+  const bool contiguous = stride(load.buffer, load.indices, var, sizes) == 1;
+  double elements = 1;
+  for (const ir::Expr& e : load.buffer->shape) elements *= static_cast<double>(sizes.of(e));
+  // How often each element is used; a copy moves it three times.
+  const double uses = stage.points(sizes) / std::max(elements, 1.0);
+  const bool far_rows = sizes.of(load.buffer->shape.back()) * 4 >= 2048;
+  if (!constant && (contiguous ? !far_rows || uses < 64 : uses < 16)) return;
+  attempt(s, [&] {
+    const BlockRef copy = s.cache_read(s.block(stage.name()), buffer, ir::ScopeKind::Global);
+    std::vector<ir::Var> vars;
+    std::vector<ir::Expr> places;
+    for (size_t d = 0; d < load.indices.size(); ++d) vars.emplace_back("i" + std::to_string(d));
+    for (size_t d = 0; d < vars.size();
+         ++d)  // dimensions outside of the whole operation stay there
+      if (d != operand->dim) places.push_back(vars[d]);
+    size_t batch = 0;
+    while (batch < operand->dim && batch + 1 < vars.size() &&
+           std::ranges::any_of(
+               stage.block->iters,
+               [&](const ir::BlockIter& it) {
+                 return it.kind == ir::IterKind::Spatial && load.indices[batch] == it.var;
+               }))
+      ++batch;
+    places.insert(places.begin() + static_cast<long>(batch), vars[operand->dim] / width);
+    places.push_back(vars[operand->dim] % width);
+    s.transform_layout(copy, buffer + "_global", {vars, places});
+    attempt(s, [&] {
+      std::vector<LoopRef> loops = s.loops(copy);
+      std::vector<LoopRef> order(loops.begin(), loops.end());
+      std::swap(order[operand->dim], order.back());
+      if (operand->dim + 1 < loops.size()) s.reorder(order);
+      const auto [outer, inner] = s.split<2>(loops[operand->dim], {kOpen, width});
+      s.vectorize(inner);
+    });
+    if (!constant) run_parallel(s, copy.name, 1, 4 * elements, spec);
+  });
+}
+
+}  // namespace tilewright::tune

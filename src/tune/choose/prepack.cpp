@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/prepack.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/rewrite.h"
+
+namespace tilewright::tune {
+namespace {
+
+using ir::Buffer;
+using ir::Stmt;
+using Buffers = std::unordered_set<Buffer>;
+
+struct Touched {
+  Buffers read, written;
+  explicit Touched(const Stmt& s) {
+    ir::walk(
+        s, [&](const ir::Load& l) { read.insert(l.buffer); },
+        [&](const ir::Store& st) { written.insert(st.buffer); },
+        [&](const ir::Update& u) {
+          for (const ir::Target& t : u.targets) written.insert(t.buffer);
+        },
+        [&](const ir::Atomic& a) { written.insert(a.buffer); },
+        [&](const ir::InstrCall& c) {
+          for (const ir::Region& r : c.operands) {
+            read.insert(r.buffer);
+            written.insert(r.buffer);
+          }
+        });
+  }
+};
+
+/// The statements under the allocations and sequences of a body, in order.
+void statements(const Stmt& s, std::vector<Stmt>& out, Buffers& allocated) {
+  if (const auto* a = s.as<ir::Alloc>()) {
+    allocated.insert(a->buffer);
+    statements(a->body, out, allocated);
+  } else if (const auto* seq = s.as<ir::Seq>()) {
+    for (const Stmt& c : seq->stmts) statements(c, out, allocated);
+  } else {
+    out.push_back(s);
+  }
+}
+
+Stmt without(const Stmt& s, const std::vector<Stmt>& gone, const Buffers& packed) {
+  if (std::ranges::find(gone, s) != gone.end()) return ir::nothing();
+  if (const auto* a = s.as<ir::Alloc>()) {
+    const Stmt body = without(a->body, gone, packed);
+    if (packed.contains(a->buffer)) return body;
+    return ir::with(*a, [&](ir::Alloc& n) { n.body = body; });
+  }
+  const auto* seq = s.as<ir::Seq>();
+  if (!seq) return s;
+  std::vector<Stmt> rest;
+  for (const Stmt& c : seq->stmts) rest.push_back(without(c, gone, packed));
+  return ir::seq(std::move(rest), seq->span);
+}
+
+/// The parameters of `func` that `body` touches, then the packed ones.
+std::vector<ir::Param> params_of(const ir::LoopFunc& func, const Stmt& body,
+                                 const std::vector<Buffer>& packed, ir::Access access) {
+  const Touched touched(body);
+  std::vector<ir::Param> out;
+  for (const ir::Param& p : func.params)
+    if (touched.read.contains(p.buffer) || touched.written.contains(p.buffer)) out.push_back(p);
+  for (const Buffer& b : packed) out.push_back({b, access});
+  return out;
+}
+
+}  // namespace
+
+Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& constants) {
+  Buffers known, allocated;
+  for (const ir::Param& p : func.params)
+    if (std::ranges::find(constants, p.buffer->name) != constants.end()) known.insert(p.buffer);
+  std::vector<Stmt> all, taken;
+  statements(func.body, all, allocated);
+  Prepacked out{.prepare = func, .run = func, .packed = {}};
+  for (const Stmt& s : all) {
+    const Touched t(s);
+    const auto fixed = [&](const Buffer& b) { return known.contains(b) || t.written.contains(b); };
+    const auto alone = [&](const Buffer& b) {
+      return allocated.contains(b) && std::ranges::all_of(all, [&](const Stmt& other) {
+               return other == s || !Touched(other).written.contains(b);
+             });
+    };
+    if (t.written.empty() || !std::ranges::all_of(t.read, fixed) ||
+        !std::ranges::all_of(t.written, alone))
+      continue;
+    taken.push_back(s);
+    for (const Buffer& b : t.written) {
+      known.insert(b);
+      out.packed.push_back(b);
+    }
+  }
+  if (out.packed.empty()) return out;
+  out.prepare.name += "_prepare";
+  out.prepare.body = ir::seq(taken);
+  // Not all of a panel is written where it is wider than what is left.
+  out.prepare.params = params_of(func, out.prepare.body, out.packed, ir::Access::InOut);
+  out.run.body = without(func.body, taken, {out.packed.begin(), out.packed.end()});
+  out.run.params = params_of(func, out.run.body, out.packed, ir::Access::In);
+  return out;
+}
+
+}  // namespace tilewright::tune
