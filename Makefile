@@ -47,7 +47,8 @@ fuzz: build      ## long random testing; FUZZ_ARGS and FUZZ_SECONDS reach the pr
 	@cmake --build --preset fuzz -j $(JOBS)
 	@for p in build/fuzz/fuzz-guided/*; do [ -x $$p ] || continue; \
 	   corpus=build/fuzz/corpus/$$(basename $$p); mkdir -p $$corpus; \
-	   echo $$p; $$p -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$corpus/ $$corpus || exit 1; done
+	   seeds=$$(ls -d tests/fuzz/corpus/$$(basename $$p | sed s/^fuzz_//) 2>/dev/null); \
+	   echo $$p; $$p -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$corpus/ $$corpus $$seeds || exit 1; done
 
 drill: build/.setup   ## plant known bugs one by one; do the tests of their layer catch them?
 	@tools/planted_bugs.py
