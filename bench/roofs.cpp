@@ -160,7 +160,7 @@ const Kernel kKernels[] = {
      gemv_error},
     {"gemv_transposed", bench::Traffic::Read, Operands::TransposedProduct, 1, 256, 1024,
      bench::schedule_gemv_transposed, transposed_error},
-    {"softmax", bench::Traffic::Softmax, Operands::Map, bench::kSoftmaxFmas, 512, 512,
+    {"softmax", bench::Traffic::Softmax, Operands::Map, bench::kSoftmaxFmas, 384, 512,
      bench::schedule_softmax, by_row<softmax_error>},
     {"layer_norm", bench::Traffic::LayerNorm, Operands::Norm, bench::kLayerNormFmas, 768, 768,
      bench::schedule_layer_norm, by_row<layer_norm_error>},

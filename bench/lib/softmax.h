@@ -8,8 +8,9 @@
 
 namespace bench {
 
-/// Softmax over the rows of x[rows, cols], some rows at a time, in three passes over them: the
-/// maximum; e^(x - maximum) and its sum; the quotient. `cols` is a multiple of two vectors.
+/// Softmax over the rows of x[rows, cols] in three passes over each: the maximum; e^(x - maximum)
+/// and its sum; the quotient. One loop makes the three passes over three different rows. `cols` is
+/// a multiple of two vectors.
 tilewright::schedule::Schedule schedule_softmax(int64_t rows, int64_t cols,
                                                 const tilewright::ir::TargetSpec& spec);
 

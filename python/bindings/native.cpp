@@ -20,7 +20,7 @@ using namespace tilewright;
 
 namespace {
 
-using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>, nb::c_contig>;
+using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
 using Dims = std::map<std::string, std::pair<int64_t, int64_t>>;
 
 graph::Graph read(const nb::object& model, const Dims& dims) {

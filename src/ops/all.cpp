@@ -7,7 +7,11 @@
 #include <span>
 #include <tuple>
 
+#include "ops/contrib.h"
 #include "ops/control.h"
+#include "ops/ml.h"
+#include "ops/ml_scores.h"
+#include "ops/ml_trees.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
 
@@ -25,6 +29,7 @@ std::vector<const OpDef*> collect() {
   };
   family(activation_ops());
   family(arg_reduce_ops());
+  family(attention_cache_ops());
   family(attention_ops());
   one(average_pool_op());
   one(batch_norm_op());
@@ -42,6 +47,7 @@ std::vector<const OpDef*> collect() {
   one(dequantize_op());
   one(det_op());
   one(dropout_op());
+  one(dynamic_quantize_op());
   one(einsum_op());
   family(fourier_ops());
   family(gather_ops());
@@ -55,11 +61,14 @@ std::vector<const OpDef*> collect() {
   one(lp_pool_op());
   one(lrn_op());
   one(matmul_integer_op());
+  one(matmul_nbits_op());
   one(matmul_op());
   one(max_pool_indices_op());
   one(max_pool_op());
   one(max_unpool_op());
   one(mean_variance_norm_op());
+  family(ml_ops());
+  one(ml_transform_op());
   one(nll_loss_op());
   family(non_max_suppression_ops());
   family(nonzero_ops());
@@ -90,7 +99,9 @@ std::vector<const OpDef*> collect() {
   one(slice_op());
   family(softmax_ops());
   one(top_k_op());
+  one(tree_ensemble_op());
   family(unary_ops());
+  family(unique_ops());
   family(view_ops());
   return all;
 }
@@ -125,6 +136,8 @@ const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opse
         for (const OpDef* def : all())
           for (const OnnxRule& rule : def->onnx)
             map.emplace(std::pair(rule.domain, rule.op), &rule);
+        static const std::vector<OnnxRule> contrib = contrib_rules();
+        for (const OnnxRule& rule : contrib) map.emplace(std::pair(rule.domain, rule.op), &rule);
         return map;
       }();
   const auto [first, last] = rules.equal_range({domain == "ai.onnx" ? "" : domain, op});

@@ -130,33 +130,33 @@ Stmt alone(std::string_view name, const std::vector<Buffer>& reads,
       [&](const Coords&) { return all(writes); }, [&](const Coords&) { return body; });
 }
 
-Stmt sort_indices(const Buffer& order, const Buffer& scratch, const Expr& n,
-                  FunctionRef<Expr(const Expr& i, const Expr& j)> before) {
+Stmt sort_indices(const Buffer& order, const Buffer& scratch, const Expr& n, const Scalar& sign,
+                  FunctionRef<Stmt(const Expr& i, const Expr& j)> compare) {
   const Scalar width("width", Elem::I64), a("a", Elem::I64), b("b", Elem::I64);
   const auto item = [&](const Expr& at) { return ir::load(order, {at}); };
+  const auto take = [&](const Expr& to, const Scalar& from) {
+    return steps({store(scratch, {to}, item(from.get())), from.add(1)});
+  };
   // Merges the runs lo..mid and mid..hi; of equal ones that of the left run comes first.
   const auto merge = [&](const Expr& lo, const Expr& mid, const Expr& hi) {
     return steps({a.set(lo), b.set(mid), each("t", hi - lo, [&](const Expr& t) {
-                    const Expr left_first = ir::guard(
-                        ir::logical_and(a.get() < mid, b.get() < hi),
-                        ir::logical_not(before(item(b.get()), item(a.get()))), a.get() < mid);
-                    return when(left_first,
-                                steps({store(scratch, {lo + t}, item(a.get())), a.add(1)}),
-                                steps({store(scratch, {lo + t}, item(b.get())), b.add(1)}));
+                    return steps({sign.set(ir::select(a.get() < mid, Expr(-1), Expr(1))),
+                                  when(ir::logical_and(a.get() < mid, b.get() < hi),
+                                       compare(item(a.get()), item(b.get()))),
+                                  when(sign.get() <= 0, take(lo + t, a), take(lo + t, b))});
                   })});
   };
   const Stmt pass = let("w", width.get(), [&](const Expr& w) {
+    const auto run = [&](const Expr& r) {
+      return let("lo", r * 2 * w, [&](const Expr& lo) {
+        return let("mid", ir::min(lo + w, n), [&](const Expr& mid) {
+          return let("hi", ir::min(lo + 2 * w, n),
+                     [&](const Expr& hi) { return merge(lo, mid, hi); });
+        });
+      });
+    };
     return steps(
-        {each("run", ir::ceil_div(n, 2 * w),
-              [&](const Expr& run) {
-                const Expr lo = run * 2 * w;
-                return let("lo", lo, [&](const Expr& l) {
-                  return let("mid", ir::min(l + w, n), [&](const Expr& mid) {
-                    return let("hi", ir::min(l + 2 * w, n),
-                               [&](const Expr& hi) { return merge(l, mid, hi); });
-                  });
-                });
-              }),
+        {each("run", ir::ceil_div(n, 2 * w), run),
          each("t", n, [&](const Expr& t) { return store(order, {t}, ir::load(scratch, {t})); }),
          width.set(2 * w)});
   });

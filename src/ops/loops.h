@@ -77,10 +77,12 @@ ir::Stmt independent(std::string_view name, const std::vector<ir::Expr>& extents
 ir::Stmt alone(std::string_view name, const std::vector<ir::Buffer>& reads,
                const std::vector<ir::Buffer>& writes, ir::Stmt body);
 
-/// Puts order[0..n) = 0 … n - 1 in the order that `before(i, j)` gives; equal ones keep their
-/// order. `scratch` has the shape of `order`.
+/// Puts order[0..n) = 0 … n - 1 in order; equal ones keep theirs. `compare(i, j)` sets `sign` to a
+/// negative number when i comes before j, 0 when they are equal. `scratch` has the shape of
+/// `order`.
 ir::Stmt sort_indices(const ir::Buffer& order, const ir::Buffer& scratch, const ir::Expr& n,
-                      FunctionRef<ir::Expr(const ir::Expr& i, const ir::Expr& j)> before);
+                      const Scalar& sign,
+                      FunctionRef<ir::Stmt(const ir::Expr& i, const ir::Expr& j)> compare);
 
 /// The indices with that of `axis` replaced.
 Coords replaced(Coords at, int axis, const ir::Expr& by);

@@ -34,6 +34,11 @@ struct RequantizeAttrs {
 /// (sums of products as i32, scale of a, of b, of the result[, its zero point])
 const graph::OpDef& requantize_op();
 
+/// (x): x as u8, and the scale and zero point that its least and greatest value give.
+const graph::OpDef& dynamic_quantize_op();
+
+const graph::OpDef& matmul_nbits_op();
+
 /// A whole number (as f32) in an integer type: values outside of its range become its ends, NaN 0.
 te::Expr saturated(ir::Elem to, const te::Expr& steps);
 /// A float of 8 bits; with `saturate`, values outside of its range become its ends.

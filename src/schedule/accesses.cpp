@@ -236,15 +236,15 @@ std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
       if (a.is_private || b.is_private) continue;
       const bool one_block = a.block && a.block == b.block && !a.block->opaque;
       if (one_block && told_apart(a)) continue;
-      bool proved = true;
-      for (const Expr& order : {mine < theirs, theirs < mine}) {
+      const auto may_meet = [&](const Expr& order) {
         arith::Context context = base;
         context.assume(order);
         if (a.condition) context.assume(a.condition);
         if (b.condition) context.assume(ir::substitute(b.condition, other));
-        proved = proved && never_meet(a, b, one_block, other, context);
-      }
-      if (!proved) out.push_back({a, b});
+        return !never_meet(a, b, one_block, other, context);
+      };
+      const bool a_earlier = may_meet(mine < theirs), b_earlier = may_meet(theirs < mine);
+      if (a_earlier || b_earlier) out.push_back({a, b, a_earlier, b_earlier});
     }
   }
   return out;

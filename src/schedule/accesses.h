@@ -28,6 +28,7 @@ std::vector<Access> accesses_of(const ir::Stmt& root);
 /// Two accesses of different iterations of one loop that may touch the same element.
 struct Conflict {
   Access first, second;
+  bool first_earlier = true, second_earlier = true;  // may they, when it is in the earlier one?
   std::string text() const;  // "`C` is written by block `C` and read by block `D`"
 };
 

@@ -129,6 +129,11 @@ LoopRef Schedule::pipeline(const LoopRef& loop, Number stages, Overlap overlap) 
   return run_loops(Pipeline{loop, std::move(stages), overlap}).at(0);
 }
 
+LoopRef Schedule::stagger(const LoopRef& loop, std::vector<Number> delays,
+                          std::vector<Number> order) {
+  return run_loops(Stagger{loop, std::move(delays), std::move(order)}).at(0);
+}
+
 std::vector<LoopRef> Schedule::agents(const LoopRef& loop, std::vector<std::string> roles,
                                       std::vector<Number> statements, Number slots) {
   return run_loops(Agents{loop, std::move(roles), std::move(statements), std::move(slots)});

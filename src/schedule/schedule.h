@@ -95,6 +95,8 @@ class Schedule {
 
   /// The loop that runs both parts.
   LoopRef pipeline(const LoopRef& loop, Number stages, Overlap overlap = Overlap::Sync);
+  /// The loop that runs all statements.
+  LoopRef stagger(const LoopRef& loop, std::vector<Number> delays, std::vector<Number> order);
   /// The loop of each agent.
   std::vector<LoopRef> agents(const LoopRef& loop, std::vector<std::string> roles,
                               std::vector<Number> statements, Number slots);

@@ -46,6 +46,9 @@ void require_divisible(const Program& program, const ir::For& loop, std::string_
   require_serial(loop, step);
   require_outside_of_blocks(program, loop, step);
   require_no_sync(loop, step);
+  if (ir::has_load(loop.min) || ir::has_load(loop.extent))
+    refuse("its range is read from memory, which its body may change",
+           "take the range as a parameter of the function");
   ir::walk(loop.body, [&](const ir::Alloc& a) {
     for (const Expr& extent : a.buffer->shape)
       if (uses(extent, loop.var))

@@ -22,8 +22,8 @@ OpenBody open_body(const ir::Stmt& body);
 ir::Stmt allocated(const std::vector<ir::Buffer>& buffers, ir::Stmt body);
 
 /// Throws unless the statements of the loop's body may run apart from each other: the loop is
-/// serial and not part of a block, nothing inside synchronises, and no allocation depends on the
-/// loop.
+/// serial and not part of a block, its range is known before it runs, nothing inside synchronises,
+/// and no allocation depends on the loop.
 void require_divisible(const Program& program, const ir::For& loop, std::string_view step);
 
 /// Which buffers a statement writes, and which it reads or writes.

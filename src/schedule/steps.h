@@ -414,6 +414,22 @@ struct Pipeline {
   Results apply(Program& program) const;
 };
 
+/// for k in 0..n { alloc B  B[i] = f(A[k, i])  C[k] = g(B) }      delays [0, 1], order [1, 0]
+///   ->  alloc B: f32[2, …]
+///       for k in 0..n + 1 { if 1 <= k { C[k - 1] = g(B[(k - 1) % 2]) }
+///                           if k < n { B[k % 2, i] = f(A[k, i]) } }
+/// Each statement of the body runs `delays` iterations late, in the new `order` of their numbers,
+/// so that an iteration works on several old ones, whose loops can be merged. Legal when accesses
+/// that meet keep their order: in one iteration always, in different ones where the buffer lives
+/// longer than an iteration. Other buffers get a slot for each iteration in flight.
+struct Stagger {
+  LoopRef loop;
+  std::vector<Number> delays, order;
+  static constexpr std::string_view name = "stagger";
+  static constexpr auto fields = members(&Stagger::loop, &Stagger::delays, &Stagger::order);
+  Results apply(Program& program) const;
+};
+
 /// for k { alloc B  B[i] = A[k, i]  S(B) }      ["load", "compute"] [1, 1], 2 slots
 ///   ->  alloc B: f32[2, …]  channel load[2]
 ///       agents { load: for k { acquire load[k]  B[k % 2, i] = A[k, i]  commit load[k] }
@@ -510,6 +526,6 @@ using AllSteps =
                ComputeRoot, ReverseComputeAt, ComputeInline, ReverseComputeInline, CacheRead,
                CacheWrite, SetScope, StoreAt, RollingBuffer, SetLayout, Reindex, Pad,
                TransformLayout, DecomposeReduction, RFactor, Prefetch, DoubleBuffer, Pipeline,
-               Agents, Persistent, Cluster, FuseReductions, Blockize, Tensorize>;
+               Stagger, Agents, Persistent, Cluster, FuseReductions, Blockize, Tensorize>;
 
 }  // namespace tilewright::schedule

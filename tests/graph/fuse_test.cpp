@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/group.h"
-#include "graphs.h"
+#include "run_graph.h"
 
 namespace tilewright::graph {
 namespace {
@@ -19,10 +19,11 @@ struct Fused {
   }
 };
 
-Fused fused(Graph graph) {
+Fused fused(const Graph& graph) {
   PassContext context = test_context();
   Fused out;
-  out.graph = run(default_pipeline(), std::move(graph), context);
+  const Pass passes[] = {{"remove_dead", remove_dead}, {"fuse", fuse}};
+  out.graph = run(passes, graph, context);
   verify_types(out.graph);
   out.report = context.fusion;
   return out;
@@ -76,6 +77,19 @@ TEST(Fuse, MovesWhatAnEpilogueNeedsBeforeItsKernel) {
   const ValueId s = g("top_k", {y, g.ints({8})});
   g.output(g("add", {c, s}));
   EXPECT_EQ(fused(g.take()).text(), "top_k -> %top_k\nconv_add -> %add\n");
+}
+
+TEST(Fuse, ComputesTheSame) {
+  Net g;
+  const ValueId x = g.in("x", dims({1, 4, 6, 6}));
+  const ValueId c = g("relu", {g("add", {conv(g, g("exp", {x}), 4, 4), x})});
+  const ValueId s = g("softmax", {g("mul", {c, g.scalar(ir::Elem::F32, 3)})});
+  g.output(g("sub", {s, g.reduce("reduce_mean", s, {-1})}));
+  g.output(c);
+  const Graph before = g.take();
+  const Graph after = fused(before).graph;
+  EXPECT_LT(after.main().nodes.size(), before.main().nodes.size());
+  expect_equal(before, after, 0);
 }
 
 TEST(Fuse, PutsTheReductionsOfALayerNormTogether) {

@@ -45,6 +45,41 @@ loops f(A: in f32[8], C: inout f32[8], P: inout f32[]) stage scheduled {
 })");
 }
 
+TEST(LowerUpdates, AMaximumOfOneTermIsThatTerm) {
+  const auto stays = [](const char* text) {
+    const std::string now = ir::print(after(lower_updates, text));
+    EXPECT_NE(now.find("max("), std::string::npos) << now;
+  };
+  expect_program(after(lower_updates, R"(
+loops f(A: in f32[8], C: out f32[4], D: out f32[2]) stage scheduled {
+  for i in 0..2 {
+    D[i] = 1.0
+    C[i] = -inf:f32
+    C[i] max= reduce_max(A[ramp(i * 4, 1, 4)])
+    C[i] max= D[i]
+    C[i + 2] = inf:f32
+    C[i + 2] min= D[i]
+    D[i] = 0.0
+    D[i] sum= C[i]
+  }
+})"),
+                 R"(
+loops f(A: in f32[8], C: out f32[4], D: out f32[2]) stage scheduled {
+  for i in 0..2 {
+    D[i] = 1.0
+    C[i] = reduce_max(A[ramp(i * 4, 1, 4)])
+    C[i] = max(C[i], D[i])
+    C[i + 2] = D[i]
+    D[i] = 0.0
+    D[i] = D[i] + C[i]
+  }
+})");
+  stays("loops f(A: in f32[8], C: inout f32[8]) { C[0] = -inf:f32 C[1] max= A[0] }");
+  stays("loops f(A: in f32[8], C: inout f32[8]) { C[0] = 0.0 C[0] max= A[0] }");
+  stays("loops f(A: in f32[8], C: inout f32[8]) { C[0] = -inf:f32 C[0] max= C[0] + A[0] }");
+  stays("loops f(A: in f32[8], C: inout f32[8]) { C[0] = -inf:f32 C[1] = A[0] C[0] max= A[0] }");
+}
+
 TEST(LowerUpdates, ATupleReadsAllBeforeItWrites) {
   const std::string text = std::string(kArgmax) + R"(
 loops f(A: in f32[9], I: out i64[], X: out f32[]) {

@@ -15,6 +15,7 @@
 #include "lower/pipeline.h"
 #include "lower/to_blocks.h"
 #include "schedule/schedule.h"
+#include "schedule/slots.h"
 #include "te/te.h"
 
 namespace tilewright::schedule {
@@ -177,6 +178,32 @@ inline const std::vector<ir::Instruction>& random_instructions() {
   return all;
 }
 
+/// A producer in the outermost loop of its consumer, whose statements then run for different
+/// iterations: delays mostly grow, and the order is mostly that of the program. Then the two loops
+/// may be merged.
+inline void random_stagger(Schedule& s, Random& random, const std::string& producer,
+                           const std::string& consumer) {
+  const std::vector<LoopRef> loops = s.loops(consumer);
+  if (loops.empty()) return;
+  if (random.chance(80)) s.compute_at(s.block(producer), loops[0]);
+  const Program program(s.func());
+  const ir::For& outer = *program.loops_around(*program.find_block(consumer))[0];
+  std::vector<Number> delays, order;
+  int64_t delay = 0;
+  for (int64_t k = 0; k < std::ssize(open_body(outer.body).stmts); ++k) {
+    delays.push_back(random.chance(15) ? random.in(0, 3) : delay);
+    delay += random.in(0, 2);
+    order.insert(order.begin() + (random.chance(50) ? k : random.in(0, k)), k);
+  }
+  s.stagger(loops[0], delays, order);
+  const std::vector<LoopRef> made = s.loops(producer), used = s.loops(consumer);
+  if (made.size() < 2 || used.size() < 2) return;
+  if (random.chance(50))
+    s.merge(used[1], made[1]);
+  else
+    s.merge(made[1], used[1]);
+}
+
 /// Tries `count` random steps; gives how many were accepted.
 inline int random_steps(Schedule& s, Random& random, int count) {
   int accepted = 0;
@@ -222,7 +249,7 @@ inline int random_steps(Schedule& s, Random& random, int count) {
                                                     ir::ScopeKind::Register});
     };
     try {
-      switch (random.in(0, 36)) {
+      switch (random.in(0, 39)) {
         case 0:
         case 1: s.split(loop, {kOpen, number()}); break;
         case 2: s.split(loop, {number(), kOpen, number()}); break;
@@ -327,6 +354,14 @@ inline int random_steps(Schedule& s, Random& random, int count) {
             } catch (const Error& e) {
               if (e.diagnostic.code != "schedule.tensorize.match") throw;
             }
+          }
+          break;
+        case 36:
+        case 37:
+        case 38:
+          if (!pairs.empty()) {
+            const auto [producer, consumer] = random.pick(pairs);
+            random_stagger(s, random, producer, consumer);
           }
           break;
         default: {

@@ -6,8 +6,11 @@
 
 namespace tilewright::graph {
 
+Graph cancel_transposes(Graph graph, PassContext& context);
 Graph eliminate_common(Graph graph, PassContext& context);
+Graph fold_batch_norm(Graph graph, PassContext& context);
 Graph fold_constants(Graph graph, PassContext& context);
+Graph fold_scales(Graph graph, PassContext& context);
 Graph fuse(Graph graph, PassContext& context);
 Graph remove_dead(Graph graph, PassContext& context);
 Graph simplify_algebra(Graph graph, PassContext& context);

@@ -61,6 +61,22 @@ Stmt lower_update(const Update& u) {
   return expand_update(u);
 }
 
+/// `m[] = -inf` and `m[] max= v` after it as `m[] = v`, which is the same to the last bit, NaN too;
+/// a sum is not, since 0 + -0 is 0. Null when the two are something else.
+Stmt started_with(const Stmt& first, const Stmt& second) {
+  const auto* start = first.as<Store>();
+  const auto* u = second.as<Update>();
+  if (!start || start->mask || !u || !is_identity(start->value, u->reducer->identity[0])) return {};
+  const auto op = single_op(*u->reducer);
+  if (op != BinaryOp::Max && op != BinaryOp::Min) return {};
+  const Target& t = u->targets[0];
+  bool same = start->buffer == t.buffer && start->indices.size() == t.indices.size();
+  for (size_t d = 0; same && d < t.indices.size(); ++d)
+    same = equal(start->indices[d], t.indices[d]) && !has_load(t.indices[d]);
+  walk(u->values[0], [&](const Load& l) { same = same && l.buffer != t.buffer; });
+  return same ? make_stmt<Store>(u->span, t.buffer, t.indices, u->values[0], Expr()) : Stmt();
+}
+
 }  // namespace
 
 /// Replaces each update by loads, the reducer's combination and stores.
@@ -69,13 +85,28 @@ Stmt lower_update(const Update& u) {
 /// Terms that are the reducer's identity are left out.
 ///   before   c[i] sum= guard(i + r < n, a[i + r] * b[r], 0.0)
 ///   after    if i + r < n { c[i] = c[i] + a[i + r] * b[r] }
+/// A maximum or minimum of one term is that term.
+///   before   m[i] = -inf; m[i] max= reduce_max(a[ramp(i * 8, 1, 8)])
+///   after    m[i] = reduce_max(a[ramp(i * 8, 1, 8)])
 /// A sum of products stays `mul` and `add`: the back end may contract them.
 /// Needs:  no blocks.
 /// Leaves: no update in the function.
 LoopFunc lower_updates(const LoopFunc& func, PassContext&) {
   require_no_blocks(func, "lower_updates");
-  return func.with_body(
-      rewrite(func.body, [](const Update& u, auto&) -> Stmt { return lower_update(u); }));
+  return func.with_body(rewrite(
+      func.body, [](const Update& u, auto&) -> Stmt { return lower_update(u); },
+      [](const Seq& all, auto& self) -> Stmt {
+        std::vector<Stmt> stmts;
+        for (const Stmt& s : all.stmts) {
+          const Stmt joined = stmts.empty() ? Stmt() : started_with(stmts.back(), s);
+          if (joined)
+            stmts.back() = joined;
+          else
+            stmts.push_back(s);
+        }
+        if (stmts.size() == all.stmts.size()) return self.children(all);
+        return self.children(*seq(std::move(stmts), all.span));
+      }));
 }
 
 }  // namespace tilewright::lower

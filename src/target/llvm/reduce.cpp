@@ -36,32 +36,35 @@ ll::Value* in_order(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
 }
 
 /// min and max are associative but of two zeros the first wins: neighbours are combined, which
-/// keeps the order. NaN is looked for once, beside the steps, where the type is one of LLVM's.
-ll::Value* by_neighbours(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
+/// keeps the order, or the two halves, which takes fewer shuffles. NaN is looked for once, beside
+/// the steps, where the type is one of LLVM's.
+ll::Value* by_pairs(Lanes& b, BinaryOp op, Elem elem, ll::Value* v, bool halves) {
   int lanes = Lanes::lanes_of(v);
   if (!std::has_single_bit(static_cast<unsigned>(lanes))) return in_order(b, op, elem, v);
   const bool small = is_small_float(elem);
   const Known known = {.not_nan = !small};
-  ll::Value* any_nan = small ? nullptr : b.CreateOrReduce(b.CreateFCmpUNO(v, v));
+  ll::Value* any_nan = nullptr;
   while (lanes > 1) {
     lanes /= 2;
-    std::vector<int> even(static_cast<size_t>(lanes)), odd(static_cast<size_t>(lanes));
+    std::vector<int> first, second;
     for (int i = 0; i < lanes; ++i) {
-      even[static_cast<size_t>(i)] = 2 * i;
-      odd[static_cast<size_t>(i)] = 2 * i + 1;
+      first.push_back(halves ? i : 2 * i);
+      second.push_back(halves ? lanes + i : 2 * i + 1);
     }
-    v = float_binary(b, op, elem, b.CreateShuffleVector(v, even), b.CreateShuffleVector(v, odd),
-                     known, known);
+    ll::Value* x = b.CreateShuffleVector(v, first);
+    ll::Value* y = b.CreateShuffleVector(v, second);
+    if (!small && !any_nan) any_nan = b.CreateOrReduce(b.CreateFCmpUNO(x, y));
+    v = float_binary(b, op, elem, x, y, known, known);
   }
   ll::Value* best = b.CreateExtractElement(v, uint64_t{0});
-  return small ? best : b.CreateSelect(any_nan, ll::ConstantFP::getNaN(best->getType()), best);
+  return !any_nan ? best : b.CreateSelect(any_nan, ll::ConstantFP::getNaN(best->getType()), best);
 }
 
 }  // namespace
 
 ll::Value* reduce_lanes(Lanes& b, BinaryOp op, Elem elem, ll::Value* v, bool reassociate) {
   if (!ir::is_float(elem)) return reduce_ints(b, op, elem, v);
-  if (op == BinaryOp::Min || op == BinaryOp::Max) return by_neighbours(b, op, elem, v);
+  if (op == BinaryOp::Min || op == BinaryOp::Max) return by_pairs(b, op, elem, v, reassociate);
   if (is_small_float(elem) || !reassociate) {
     // Each step rounds: nothing may be contracted into it.
     ll::IRBuilder<>::FastMathFlagGuard guard(b);
