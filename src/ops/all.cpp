@@ -14,6 +14,7 @@
 #include "ops/ml_trees.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
+#include "ops/strings.h"
 
 namespace tilewright::ops {
 namespace {
@@ -54,6 +55,7 @@ std::vector<const OpDef*> collect() {
   family(grid_ops());
   one(group_norm_op());
   one(if_op());
+  one(image_decoder_op());
   one(layer_norm_op());
   one(linear_attention_op());
   one(loop_op());
@@ -79,6 +81,7 @@ std::vector<const OpDef*> collect() {
   one(pow_op());
   one(prefix_op());
   one(quantize_op());
+  family(random_ops());
   family(range_ops());
   family(rearrange_ops());
   family(recurrent_ops());
@@ -98,6 +101,8 @@ std::vector<const OpDef*> collect() {
   family(signal_ops());
   one(slice_op());
   family(softmax_ops());
+  family(string_ops());
+  one(tfidf_op());
   one(top_k_op());
   one(tree_ensemble_op());
   family(unary_ops());
