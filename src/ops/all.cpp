@@ -40,6 +40,7 @@ std::vector<const OpDef*> collect() {
   one(causal_conv_op());
   one(col2im_op());
   family(concat_ops());
+  family(contrib_math_ops());
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
@@ -102,6 +103,7 @@ std::vector<const OpDef*> collect() {
   one(slice_op());
   family(softmax_ops());
   family(string_ops());
+  one(svm_kernel_op());
   one(tfidf_op());
   one(top_k_op());
   one(tree_ensemble_op());
