@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,5 +48,7 @@ std::vector<int64_t> ints_of(const ConstantNode& constant);
 /// Element i of a tensor of numbers, as f64.
 double number_at(const ConstantNode& constant, int64_t i);
 std::vector<double> numbers_of(const ConstantNode& constant);
+/// The number that all elements are; nothing when they differ, or are no numbers.
+std::optional<double> uniform(const ConstantNode& constant);
 
 }  // namespace tilewright::graph

@@ -12,8 +12,13 @@ namespace {
 /// `now` in the place of the node's only result.
 bool becomes(Rewriter& r, const Node& n, ValueId now) { return r.replace(n.outputs[0], now); }
 
+std::optional<double> number(Rewriter& r, ValueId id) {
+  const Constant& c = r.value(id).constant;
+  return c ? uniform(*c) : std::nullopt;
+}
+
 bool is_uniform(Rewriter& r, ValueId id, double value) {
-  const std::optional<double> c = uniform(r.value(id));
+  const std::optional<double> c = number(r, id);
   return c && *c == value;
 }
 
@@ -156,7 +161,7 @@ bool concat(Rewriter& r, const Node& n) {
 
 /// where(constant, a, b)
 bool where(Rewriter& r, const Node& n) {
-  const std::optional<double> c = uniform(r.value(n.inputs[0]));
+  const std::optional<double> c = number(r, n.inputs[0]);
   return c && becomes(r, n, n.inputs[*c != 0 ? 1 : 2]);
 }
 
