@@ -10,9 +10,8 @@ FORMATTED = git ls-files -co --exclude-standard '*.h' '*.hpp' '*.cpp' '*.c' | xa
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 
-demo: build      ## build, then show what works
-	@if [ -x build/release/examples/matmul ]; then build/release/examples/matmul; \
-	 else build/release/tilewright --help; fi
+demo: build/.setup-demo build   ## build, then read the text in a picture with two real models
+	@PYTHONPATH=build/release/python .venv/bin/python examples/read_text.py
 
 test: check-format check-source sanitize ctest   ## everything that must hold before a merge; ctest comes last
 
@@ -59,6 +58,9 @@ bench-kernels: build build/.setup-bench   ## kernels against the peers; results 
 
 build/.setup: tools/setup.sh
 	@tools/setup.sh && mkdir -p build && touch $@
+
+build/.setup-demo: tools/setup.sh
+	@tools/setup.sh --demo && mkdir -p build && touch $@
 
 build/.setup-bench: tools/setup.sh
 	@tools/setup.sh --bench && mkdir -p build && touch $@

@@ -1,5 +1,7 @@
 # libtilewright_runtime, shared and static: what a program needs to run a module. Only its C ABI is
 # visible, and it links nothing but libc, libm and pthreads; not even libstdc++.
+#
+#   cmake --install build/release --component runtime --prefix DIR
 
 function(tw_runtime_flags name)
   get_target_property(type ${name} TYPE)
@@ -43,14 +45,18 @@ function(tw_add_runtime_library)
   include(CMakePackageConfigHelpers)
   include(GNUInstallDirs)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
-  install(TARGETS ${libraries} EXPORT tilewright)
-  install(EXPORT tilewright NAMESPACE tilewright:: FILE tilewright-targets.cmake DESTINATION ${package})
+  install(TARGETS ${libraries} EXPORT tilewright COMPONENT runtime)
+  install(EXPORT tilewright NAMESPACE tilewright:: FILE tilewright-targets.cmake DESTINATION ${package}
+    COMPONENT runtime)
   file(WRITE ${PROJECT_BINARY_DIR}/tilewright-config.cmake
     "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/tilewright-targets.cmake)\n")
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
     COMPATIBILITY SameMajorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
-    DESTINATION ${package})
+    DESTINATION ${package} COMPONENT runtime)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/tilewright-runtime.pc.in tilewright-runtime.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/tilewright-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/tilewright-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT runtime)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/tilewright/kernel.h ${PROJECT_SOURCE_DIR}/include/tilewright/runtime.h
+    ${PROJECT_SOURCE_DIR}/include/tilewright/runtime.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilewright COMPONENT runtime)
 endfunction()

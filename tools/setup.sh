@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build and the tests need on Debian 12, and only what is missing.
 #   tools/setup.sh           compiler, libraries, cross tools (apt)
+#   tools/setup.sh --demo    also the models of the demo and what it compares with (pip into .venv)
 #   tools/setup.sh --bench   also the peers the benchmarks compare with (apt, pip into .venv)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,14 +15,20 @@ packages=(
   qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
 )
 wheels=()
+bare_wheels=()  # installed without what they depend on
 
 case "${1:-}" in
   "") ;;
+  --demo)
+    packages+=(python3-venv python3-dev)
+    wheels=(numpy nanobind onnxruntime pillow)
+    bare_wheels=(rapidocr-onnxruntime)  # for its models; nothing of its code is run
+    ;;
   --bench)
     packages+=(python3-venv libopenblas-dev)
     wheels=(numpy matplotlib onnx onnxruntime openvino mkl)
     ;;
-  *) echo "usage: tools/setup.sh [--bench]" >&2; exit 1 ;;
+  *) echo "usage: tools/setup.sh [--demo|--bench]" >&2; exit 1 ;;
 esac
 
 as_root() {
@@ -57,4 +64,9 @@ if [ ${#wheels[@]} -gt 0 ]; then
     echo "setup: installing into .venv with pip: ${absent[*]}"
     .venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
   fi
+  for wheel in "${bare_wheels[@]}"; do
+    .venv/bin/pip show -q "$wheel" >/dev/null 2>&1 && continue
+    echo "setup: installing into .venv with pip, without its dependencies: $wheel"
+    .venv/bin/pip install -q --disable-pip-version-check --no-deps "$wheel"
+  done
 fi

@@ -57,6 +57,16 @@ constexpr const char* kX86[] = {
     "sahf",
     "prfchw",
     "fsgsbase",
+    "avx10.1",
+    "avx10.2",
+    "egpr",
+    "push2pop2",
+    "ppx",
+    "ndd",
+    "ccmp",
+    "nf",
+    "cf",
+    "zu",
 };
 constexpr const char* kAArch64[] = {
     "neon", "fp-armv8", "lse",  "rdm",    "fullfp16",  "dotprod", "fp16fml", "i8mm", "bf16",

@@ -58,7 +58,8 @@ class Verifier {
   PlanFacts& facts_;
   ErrorText& error_;
   Array<uint8_t> starts_;  // of instructions: 1
-  Array<uint8_t> entry_;   // registers that hold their value from the end of the prologue on
+  Array<uint8_t> view_depth_;
+  Array<uint8_t> entry_;  // registers that hold their value from the end of the prologue on
 };
 
 bool Verifier::bad(const char* format, ...) {
@@ -71,14 +72,16 @@ bool Verifier::bad(const char* format, ...) {
 }
 
 bool Verifier::sizes() {
-  constexpr uint32_t kMaxRegisters = 1u << 24;
-  if (plan_.registers > kMaxRegisters || plan_.constants.size() > plan_.registers)
+  // Every register is a constant, bound, or written by an instruction.
+  if (plan_.registers > plan_.constants.size() + plan_.bindings.size() + plan_.code.size() ||
+      plan_.constants.size() > plan_.registers)
     return bad("it has %u registers", plan_.registers);
   if (plan_.prologue_words > plan_.code.size()) return bad("its prologue is cut off");
   if (!reg(plan_.arena_bytes)) return bad("the size of the arena is in no register");
   if (!starts_.resize(allocator_, plan_.code.size() + 1) ||
       !entry_.resize(allocator_, plan_.registers) ||
       !facts_.at_entry.resize(allocator_, plan_.values.size()) ||
+      !view_depth_.resize(allocator_, plan_.values.size()) ||
       !facts_.outputs.resize(allocator_, module_.outputs.size()))
     return error_.set("no memory to verify the module's plan");
   for (ValueId& id : facts_.outputs) id = kNone;
@@ -161,9 +164,13 @@ bool Verifier::value(ValueId id) {
   }
   if (v.type.is_strings() && (v.storage == Storage::Arena || v.storage == Storage::View))
     return bad("value %u holds strings in a tensor's memory", id);
-  if (v.storage == Storage::View && (v.index >= id || !plan_.values[v.index].type.is_tensor()))
-    return bad("value %u is a view of nothing", id);
-
+  if (v.storage == Storage::View) {
+    if (v.index >= id || !plan_.values[v.index].type.is_tensor())
+      return bad("value %u is a view of nothing", id);
+    constexpr uint8_t kMaxDepth = 200;
+    view_depth_[id] = static_cast<uint8_t>(view_depth_[v.index] + 1);
+    if (view_depth_[id] > kMaxDepth) return bad("value %u is a view of too many views", id);
+  }
   bool fixed = entry_[v.offset] != 0, constant_dims = true;
   int64_t dims[kMaxRank] = {};
   if (v.own_shape == 0) {
@@ -181,7 +188,13 @@ bool Verifier::value(ValueId id) {
   if (v.own_shape == 0 && constant_dims && bytes < 0) return bad("value %u is too large", id);
 
   switch (v.storage) {
-    case Storage::Input: facts_.at_entry[id] = 1; return true;
+    case Storage::Input:
+      facts_.at_entry[id] = 1;
+      for (const format::PortRecord& output : module_.outputs)
+        if (output.donor == v.index)
+          return bad("value %u is an input whose storage output `%s` takes over", id,
+                     module_.name(output.name));
+      return true;
     case Storage::Output:
       facts_.at_entry[id] = fixed && v.own_shape == 0 && v.type.is_tensor();
       if (facts_.outputs[v.index] != kNone) return bad("output %u has two values", v.index);
@@ -328,7 +341,7 @@ bool Verifier::value_operation(PlanOp op, std::span<const uint32_t> words) {
 bool Verifier::host_call(std::span<const uint32_t> words) {
   const uint64_t inputs = words[3], outputs = words[4];
   if (words[1] >= module_.host_ops.size()) return bad("it calls a host operator without a name");
-  if (words.size() != kHostCallHead + inputs + outputs || inputs + outputs > UINT16_MAX)
+  if (words.size() != kHostCallHead + inputs + outputs || inputs > UINT16_MAX || outputs > 64)
     return bad("a call of host operator `%s` is cut off", module_.name(module_.host_ops[words[1]]));
   for (uint64_t i = 0; i < inputs + outputs; ++i) {
     const ValueId id = words[kHostCallHead + i];
@@ -337,7 +350,14 @@ bool Verifier::host_call(std::span<const uint32_t> words) {
       return bad("operand %u of host operator `%s` is not there", static_cast<unsigned>(i),
                  module_.name(module_.host_ops[words[1]]));
   }
-  facts_.max_operands = std::max(facts_.max_operands, words[3] + words[4]);
+  // An operator may give an output its memory while it still reads its inputs.
+  for (uint64_t o = inputs; o < inputs + outputs; ++o)
+    for (uint64_t i = 0; i < o; ++i) {
+      const ValueId a = words[kHostCallHead + i], b = words[kHostCallHead + o];
+      if (a != kNone && b != kNone && root_of(plan_, a) == root_of(plan_, b))
+        return bad("host operator `%s` has one value twice",
+                   module_.name(module_.host_ops[words[1]]));
+    }
   return attributes(words[2]);
 }
 

@@ -12,7 +12,6 @@ struct PlanFacts {
   Array<ValueId> outputs;    // for each output, its value
   uint32_t max_buffers = 0;  // of one kernel call
   uint32_t max_scalars = 0;
-  uint32_t max_operands = 0;    // inputs and outputs of one host call
   int64_t workspace_bytes = 0;  // the largest of those that are constant
   int64_t scratch_bytes = 0;
 };

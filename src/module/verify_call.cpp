@@ -43,16 +43,11 @@ bool place_of(const PlanView& plan, const PlanFacts& facts, ValueId id, Place& p
   return true;
 }
 
-bool apart(const ModuleView& module, const Place& a, const Place& b) {
+bool apart(const Place& a, const Place& b) {
   using Space = Place::Space;
   if (a.space == Space::Arena && b.space == Space::Arena)
     return a.end <= b.begin || b.end <= a.begin;
-  if (a.space == b.space) return a.index != b.index;
-  // An output may be given the storage of an input.
-  if (a.space == Space::Output && b.space == Space::Input)
-    return module.outputs[a.index].donor != b.index;
-  if (a.space == Space::Input && b.space == Space::Output) return apart(module, b, a);
-  return true;
+  return a.space != b.space || a.index != b.index;
 }
 
 /// Memory that the runtime allocates and constants are aligned to 64 bytes.
@@ -70,9 +65,13 @@ bool aligned(const ModuleView& module, const Place& place, const KernelParam& pa
 
 }  // namespace
 
-bool may_write(const PlanView& plan, ValueId id) {
+ValueId root_of(const PlanView& plan, ValueId id) {
   while (plan.values[id].storage == Storage::View) id = plan.values[id].index;
-  const Storage storage = plan.values[id].storage;
+  return id;
+}
+
+bool may_write(const PlanView& plan, ValueId id) {
+  const Storage storage = plan.values[root_of(plan, id)].storage;
   return storage != Storage::Input && storage != Storage::Constant;
 }
 
@@ -110,7 +109,7 @@ bool verify_call(const CallChecks& checks, PlanOp op, std::span<const uint32_t> 
     for (size_t k = 0; writes && k < buffers; ++k) {
       Place other;
       if (k != i && values[k] < plan.values.size() &&
-          place_of(plan, checks.facts, values[k], other) && !apart(module, place, other))
+          place_of(plan, checks.facts, values[k], other) && !apart(place, other))
         return bad("two parameters overlap", name);
     }
   }

@@ -5,6 +5,9 @@
 
 namespace tilewright {
 
+/// The value whose memory it lies in: itself, or what it is a view of.
+ValueId root_of(const PlanView& plan, ValueId id);
+
 /// Is it memory that the plan may write to? Inputs and constants are not, nor views of them.
 bool may_write(const PlanView& plan, ValueId id);
 

@@ -100,10 +100,12 @@ bool read_tables(std::span<const std::byte> file, ModuleView& view, ErrorText& e
 }
 
 bool check_sections(const ModuleView& view, Verify verify, ErrorText& error) {
+  uint64_t end = 0;  // no byte is in two sections, so that none is looked at twice
   for (const SectionEntry& s : view.sections) {
-    if (static_cast<uint32_t>(s.kind) >= kSectionKinds || s.offset % kPage != 0 ||
+    if (static_cast<uint32_t>(s.kind) >= kSectionKinds || s.offset % kPage != 0 || s.offset < end ||
         s.offset > view.file.size() || s.bytes > view.file.size() - s.offset)
       return error.set("the module is damaged: a section lies outside of the file");
+    end = s.offset + s.bytes;
     if (s.kind == SectionKind::Constants && verify != Verify::Full) continue;
     if (checksum(view.file.data() + s.offset, s.bytes) != s.checksum)
       return error.set("the module is damaged: its %s section has changed", name_of(s.kind));

@@ -297,7 +297,6 @@ struct ReduceAttrs {
 };
 std::span<const graph::OpDef> reduce_ops();
 /// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
-const graph::OpDef& reduce_op(std::string_view name);
 
 /// (x, n): the first n indices of the axis.
 struct EyeLikeAttrs {

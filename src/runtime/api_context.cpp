@@ -116,12 +116,14 @@ tw_status tw_bind_output(tw_context* context, int32_t index, void* data, size_t 
 
 tw_status tw_run(tw_context* context) {
   if (context == nullptr) return fail_in_thread(TW_INVALID_ARGUMENT, "the context is NULL");
-  return from_c(context)->run();
+  const tw_status status = from_c(context)->run();
+  return status == TW_BUSY ? fail_in_thread(TW_BUSY, "the context is running") : status;
 }
 
 tw_status tw_run_async(tw_context* context, tw_done done, void* user) {
   if (context == nullptr) return fail_in_thread(TW_INVALID_ARGUMENT, "the context is NULL");
-  return from_c(context)->run_async(done, user);
+  const tw_status status = from_c(context)->run_async(done, user);
+  return status == TW_BUSY ? fail_in_thread(TW_BUSY, "the context is running") : status;
 }
 
 tw_status tw_wait(tw_context* context) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of kernels and host operators.
 #include <cinttypes>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "module/plan_ops.h"
@@ -23,9 +24,11 @@ tw_status Context::grow(Memory& memory, int64_t bytes, const char* what) {
   if (bytes <= static_cast<int64_t>(memory.bytes)) return TW_OK;
   if (memory.data != nullptr) allocator_.put(memory.data, memory.bytes);
   memory = {};
-  void* data = bytes > INT64_MAX - kAlignment
-                   ? nullptr
-                   : allocator_.get(static_cast<size_t>(bytes), kAlignment);
+  // Large memory on large pages: fewer misses of the address cache.
+  constexpr int64_t kLargePage = 2 << 20;
+  const bool large = bytes >= 2 * kLargePage;
+  void* data = allocator_.get(static_cast<size_t>(bytes), large ? kLargePage : kAlignment);
+  if (data != nullptr && large) madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   if (data == nullptr)
     return fail(TW_OUT_OF_MEMORY, "no memory for %s of %" PRId64 " bytes", what, bytes);
   memory = {data, static_cast<size_t>(bytes)};
@@ -51,6 +54,7 @@ tw_status Context::checked_buffers(const uint32_t* words) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (params[i].access == KernelParam::Access::Read) continue;
+    if (const tw_status s = may_write(values[i]); s != TW_OK) return s;
     const auto bytes = static_cast<uintptr_t>(slots_[values[i]].bytes);
     for (uint32_t k = 0; k < count; ++k) {
       const auto others = static_cast<uintptr_t>(slots_[values[k]].bytes);

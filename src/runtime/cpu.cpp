@@ -52,10 +52,10 @@ bool may_use_tiles() {
 /// Where a feature's bit stands and which register state it needs.
 struct Bit {
   const char* name;
-  char leaf;  // '1': 1, '7': 7.0, 's': 7.1, 'x': 0x80000001
+  char leaf;  // '1': 1, '7': 7.0, 's': 7.1, 'x': 0x80000001, 'v': the version of AVX10
   char reg;
   int bit;
-  char state;  // ' ': none, 'y': ymm, 'z': zmm, 't': tiles
+  char state;  // ' ': none, 'y': ymm, 'z': zmm, 't': tiles, 'a': APX
 };
 constexpr Bit kBits[] = {
     {"sse3", '1', 'c', 0, ' '},
@@ -109,6 +109,16 @@ constexpr Bit kBits[] = {
     {"xop", 'x', 'c', 11, 'y'},
     {"fma4", 'x', 'c', 16, 'y'},
     {"tbm", 'x', 'c', 21, ' '},
+    {"avx10.1", 'v', 'a', 1, 'z'},
+    {"avx10.2", 'v', 'a', 2, 'z'},
+    {"egpr", 's', 'd', 21, 'a'},
+    {"push2pop2", 's', 'd', 21, 'a'},
+    {"ppx", 's', 'd', 21, 'a'},
+    {"ndd", 's', 'd', 21, 'a'},
+    {"ccmp", 's', 'd', 21, 'a'},
+    {"nf", 's', 'd', 21, 'a'},
+    {"cf", 's', 'd', 21, 'a'},
+    {"zu", 's', 'd', 21, 'a'},
 };
 
 void detect(Found& found) {
@@ -116,10 +126,22 @@ void detect(Found& found) {
   const uint64_t state = saved_state();
   const bool ymm = (state & 0x6) == 0x6, zmm = (state & 0xe6) == 0xe6;
   const bool tiles = (state & 0x60000) == 0x60000 && (seven.d >> 24 & 1) != 0 && may_use_tiles();
+  const bool apx = (state >> 19 & 1) != 0;
+  // Bit v is set when version v is there.
+  const unsigned avx10 = (sub.d >> 19 & 1) != 0 ? cpuid(0x24, 0).b & 0xff : 0;
+  const Regs versions{.a = avx10 >= 31 ? ~0u : (2u << avx10) - 1};
   for (const Bit& b : kBits) {
-    const Regs& r = b.leaf == '1' ? one : b.leaf == '7' ? seven : b.leaf == 's' ? sub : ext;
+    const Regs& r = b.leaf == '1'   ? one
+                    : b.leaf == '7' ? seven
+                    : b.leaf == 's' ? sub
+                    : b.leaf == 'v' ? versions
+                                    : ext;
     const unsigned word = b.reg == 'a' ? r.a : b.reg == 'b' ? r.b : b.reg == 'c' ? r.c : r.d;
-    const bool saved = b.state == 'y' ? ymm : b.state == 'z' ? zmm : b.state == 't' ? tiles : true;
+    const bool saved = b.state == 'y'   ? ymm
+                       : b.state == 'z' ? zmm
+                       : b.state == 't' ? tiles
+                       : b.state == 'a' ? apx
+                                        : true;
     found.add(saved && (word >> b.bit & 1) != 0, b.name);
   }
 }

@@ -91,7 +91,8 @@ tw_status Context::fill_outputs() {
       continue;
     }
     const uint32_t donor = view.outputs[i].donor;
-    if (donor != kNone && inputs_[donor].donated && output.bound == nullptr) {
+    if (donor != kNone && inputs_[donor].donated && output.bound == nullptr &&
+        reinterpret_cast<uintptr_t>(inputs_[donor].data) % view.outputs[i].alignment == 0) {
       int64_t bytes = 0;
       clear(slot);
       if (const tw_status s = read_dims(output.value, slot, bytes); s != TW_OK) return s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The border: what the caller gives is checked here, once, before anything runs.
+#include <algorithm>
 #include <cinttypes>
-#include <cstring>
 
 #include "module/shape.h"
 #include "runtime/context.h"
@@ -79,7 +79,7 @@ tw_status Context::set_input(uint32_t index, const tw_tensor& tensor, bool donat
                 port.alignment);
   take_shape(index, dims);
   Input& input = inputs_[index];
-  input.data = bytes > 0 ? data : reinterpret_cast<const std::byte*>(this);
+  input.data = bytes > 0 ? static_cast<const void*>(data) : no_elements;
   input.filled = true;
   input.donated = donated;
   place_input(index, bytes, nullptr);
@@ -101,7 +101,8 @@ void Context::place_input(uint32_t index, int64_t bytes, Value* object) {
     }
     slot.data = const_cast<void*>(inputs_[index].data);
     slot.bytes = bytes;
-    std::memcpy(slot.dims, dims.data(), dims.size_bytes());
+    slot.read_only = true;
+    std::copy(dims.begin(), dims.end(), slot.dims);
     if (object != nullptr) {
       object->storage->retain();
       slot.block = object->storage;
@@ -197,6 +198,7 @@ tw_status Context::output_shape(uint32_t index, int64_t* dims) {
   if (index >= outputs_.size())
     return fail(TW_INVALID_ARGUMENT, "there is no output %u, the module has %zu", index,
                 outputs_.size());
+  cancel_.store(false, std::memory_order_relaxed);
   if (const tw_status s = infer_shapes(); s != TW_OK) return s;
   const uint32_t rank = module_.view().outputs[index].rank;
   const ValueId id = outputs_[index].value;

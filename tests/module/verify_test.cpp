@@ -199,6 +199,12 @@ TEST(Verify, ProvesThatParametersLieApartInTheArena) {
   expect_refused(verdict(two_values(0, 32, 64, 6)), "not aligned");
 }
 
+TEST(Verify, KeepsDonatedInputsOutOfThePlan) {
+  Module module = sample_module();
+  module.outputs[0].donor = 0;
+  expect_refused(verdict(module), "an input whose storage output `y` takes over");
+}
+
 TEST(Verify, WantsOneValueForEachOutput) {
   Module module = sample_module();
   module.outputs.push_back(module.outputs[0]);
