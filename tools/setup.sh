@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build and the tests need on Debian 12, and only what is missing.
-<<<<<<< HEAD
-#   tools/setup.sh           compiler, libraries, cross tools (apt)
-#   tools/setup.sh --demo    also the models of the demo and what it compares with (pip into .venv)
-=======
 #   tools/setup.sh           compiler, libraries, cross tools (apt); what the Python part needs (pip into .venv)
->>>>>>> py
+#   tools/setup.sh --demo    also the models of the demo (pip into .venv)
 #   tools/setup.sh --bench   also the peers the benchmarks compare with (apt, pip into .venv)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,18 +14,13 @@ packages=(
   libgtest-dev libbenchmark-dev libz3-dev
   qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
 )
-<<<<<<< HEAD
-wheels=()
 bare_wheels=()  # installed without what they depend on
-=======
 wheels=(numpy onnx==1.23.2 onnxruntime ml_dtypes nanobind scikit-build-core pytest)
->>>>>>> py
 
 case "${1:-}" in
   "") ;;
   --demo)
-    packages+=(python3-venv python3-dev)
-    wheels=(numpy nanobind onnxruntime pillow)
+    wheels+=(pillow)
     bare_wheels=(rapidocr-onnxruntime)  # for its models; nothing of its code is run
     ;;
   --bench)
@@ -62,23 +53,6 @@ if [ ${#missing[@]} -gt 0 ]; then
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
-<<<<<<< HEAD
-if [ ${#wheels[@]} -gt 0 ]; then
-  [ -x .venv/bin/pip ] || { echo "setup: creating .venv"; python3 -m venv .venv; }
-  absent=()
-  for wheel in "${wheels[@]}"; do
-    .venv/bin/pip show -q "$wheel" >/dev/null 2>&1 || absent+=("$wheel")
-  done
-  if [ ${#absent[@]} -gt 0 ]; then
-    echo "setup: installing into .venv with pip: ${absent[*]}"
-    .venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
-  fi
-  for wheel in "${bare_wheels[@]}"; do
-    .venv/bin/pip show -q "$wheel" >/dev/null 2>&1 && continue
-    echo "setup: installing into .venv with pip, without its dependencies: $wheel"
-    .venv/bin/pip install -q --disable-pip-version-check --no-deps "$wheel"
-  done
-=======
 [ -x .venv/bin/pip ] || { echo "setup: creating .venv"; python3 -m venv .venv; }
 absent=()
 for wheel in "${wheels[@]}"; do
@@ -88,5 +62,9 @@ done
 if [ ${#absent[@]} -gt 0 ]; then
   echo "setup: installing into .venv with pip: ${absent[*]}"
   .venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
->>>>>>> py
 fi
+for wheel in "${bare_wheels[@]}"; do
+  compgen -G ".venv/lib/python3*/site-packages/${wheel//-/_}-*.dist-info" >/dev/null && continue
+  echo "setup: installing into .venv with pip, without its dependencies: $wheel"
+  .venv/bin/pip install -q --disable-pip-version-check --no-deps "$wheel"
+done
