@@ -12,9 +12,8 @@ FORMATTED = git ls-files -co --exclude-standard '*.h' '*.hpp' '*.cpp' '*.c' | xa
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 
-demo: build      ## build, then show what works
-	@if [ -x build/release/examples/matmul ]; then build/release/examples/matmul; \
-	 else build/release/tilewright --help; fi
+demo: build/.setup-demo build   ## build, then read the text in a picture with two real models
+	@PYTHONPATH=build/release/python .venv/bin/python examples/read_text.py
 
 test: check-format check-source sanitize ctest python-test   ## everything that must hold before a merge
 
@@ -58,7 +57,8 @@ fuzz: fuzz-graphs      ## long random testing; FUZZ_ARGS, FUZZ_SECONDS and FUZZ_
 	@cmake --build --preset fuzz -j $(JOBS)
 	@for p in build/fuzz/fuzz-guided/*; do [ -x $$p ] || continue; \
 	   corpus=build/fuzz/corpus/$$(basename $$p); mkdir -p $$corpus; \
-	   echo $$p; $$p -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$corpus/ $$corpus || exit 1; done
+	   seeds=$$(ls -d tests/fuzz/corpus/$$(basename $$p | sed s/^fuzz_//) 2>/dev/null); \
+	   echo $$p; $$p -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$corpus/ $$corpus $$seeds || exit 1; done
 
 fuzz-graphs: build   ## random graphs against ONNX Runtime
 	$(PYTHON) tests/fuzz_graphs/run.py --count $(FUZZ_GRAPHS) --jobs $(JOBS)
@@ -72,6 +72,9 @@ bench-kernels: build build/.setup-bench   ## kernels against the peers; results 
 
 build/.setup: tools/setup.sh
 	@tools/setup.sh && mkdir -p build && touch $@
+
+build/.setup-demo: tools/setup.sh
+	@tools/setup.sh --demo && mkdir -p build && touch $@
 
 build/.setup-bench: tools/setup.sh
 	@tools/setup.sh --bench && mkdir -p build && touch $@

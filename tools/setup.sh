@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build and the tests need on Debian 12, and only what is missing.
 #   tools/setup.sh           compiler, libraries, cross tools (apt); what the Python part needs (pip into .venv)
+#   tools/setup.sh --demo    also the models of the demo (pip into .venv)
 #   tools/setup.sh --bench   also the peers the benchmarks compare with (apt, pip into .venv)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,15 +14,20 @@ packages=(
   libgtest-dev libbenchmark-dev libz3-dev
   qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
 )
+bare_wheels=()  # installed without what they depend on
 wheels=(numpy onnx==1.23.2 onnxruntime ml_dtypes nanobind scikit-build-core pytest)
 
 case "${1:-}" in
   "") ;;
+  --demo)
+    wheels+=(pillow)
+    bare_wheels=(rapidocr-onnxruntime)  # for its models; nothing of its code is run
+    ;;
   --bench)
     packages+=(libopenblas-dev)
     wheels+=(matplotlib openvino mkl)
     ;;
-  *) echo "usage: tools/setup.sh [--bench]" >&2; exit 1 ;;
+  *) echo "usage: tools/setup.sh [--demo|--bench]" >&2; exit 1 ;;
 esac
 
 as_root() {
@@ -57,3 +63,8 @@ if [ ${#absent[@]} -gt 0 ]; then
   echo "setup: installing into .venv with pip: ${absent[*]}"
   .venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
 fi
+for wheel in "${bare_wheels[@]}"; do
+  compgen -G ".venv/lib/python3*/site-packages/${wheel//-/_}-*.dist-info" >/dev/null && continue
+  echo "setup: installing into .venv with pip, without its dependencies: $wheel"
+  .venv/bin/pip install -q --disable-pip-version-check --no-deps "$wheel"
+done

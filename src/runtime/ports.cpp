@@ -101,6 +101,7 @@ void Context::place_input(uint32_t index, int64_t bytes, Value* object) {
     }
     slot.data = const_cast<void*>(inputs_[index].data);
     slot.bytes = bytes;
+    slot.read_only = true;
     std::copy(dims.begin(), dims.end(), slot.dims);
     if (object != nullptr) {
       object->storage->retain();
