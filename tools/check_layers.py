@@ -30,7 +30,7 @@ LAYERS = {
     "driver": ["ir", "arith", "te", "schedule", "lower", "graph", "ops", "frontend", "tile",
                "vdla", "module", "runtime", "target", "tune"],
 }
-CLI = ["driver", "tune", "fleet", "runtime"]
+CLI = ["driver", "tune", "fleet", "runtime", "module", "frontend", "graph"]
 
 # Libraries that one folder keeps to itself.
 CONFINED = {

@@ -3,6 +3,7 @@
 
 #include "arith/context.h"
 #include "graph/op_def.h"
+#include "ir/equal.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "support/str.h"
@@ -144,6 +145,10 @@ void Call::check(const ir::Expr& condition, std::string_view message) const {
   if (context.can_prove(simple)) return;
   if (context.can_prove(ir::logical_not(simple)))
     refuse("graph.shape.mismatch", std::string(message), "check the shapes of its inputs");
+  for (const Check& known : graph_.checks)
+    if (known.message == message && known.origin.text == origin_.text &&
+        ir::equal(known.condition, simple))
+      return;  // `infer` and a definition ask the same
   graph_.checks.push_back({simple, std::string(message), origin_});
 }
 

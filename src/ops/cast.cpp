@@ -36,12 +36,21 @@ Expr to_float8(const Expr& x, const CastAttrs& attrs) {
   return te::cast(attrs.to, te::max(te::min(v, most), -most));
 }
 
+/// Out of range, integers shorter than 64 bits keep the low bits, as C does on common machines and
+/// as ONNX's own cases expect of 2 and 4 bits.
+Expr to_int(const Expr& x, ir::Elem to) {
+  const int width = ir::bits(to) + (ir::is_unsigned(to) ? 1 : 0);
+  if (width > 64 || to == ir::Elem::I64 || to == ir::Elem::I32) return te::cast(to, x);
+  return te::cast(to, te::cast(width > 32 ? ir::Elem::I64 : ir::Elem::I32, x));
+}
+
 std::vector<te::Tensor> define_cast(const Call& call) {
   const CastAttrs& attrs = call.attrs<CastAttrs>();
   return {te::map(call.in(0), [&](const Expr& x) {
-    return x.elem() == attrs.to  ? x
-           : is_float8(attrs.to) ? to_float8(x, attrs)
-                                 : te::cast(attrs.to, x);
+    if (x.elem() == attrs.to) return x;
+    if (is_float8(attrs.to)) return to_float8(x, attrs);
+    return ir::is_float(x.elem()) && ir::is_int(attrs.to) ? to_int(x, attrs.to)
+                                                          : te::cast(attrs.to, x);
   })};
 }
 

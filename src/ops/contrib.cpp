@@ -140,7 +140,7 @@ void embed_layer_norm(const OnnxNode& n, Builder& g) {
     const ReduceAttrs rows{.axes = {1}, .keepdims = false};
     const ValueId ones = n.has(7) ? m.cast(n.in(7), Elem::I32)
                                   : m.mul(m.cast(ids, Elem::I32), g.scalar(Elem::I32, 0));
-    kept = g.call(reduce_op("reduce_sum"), rows, {ones});
+    kept = g.call(op("reduce_sum"), rows, {ones});
   }
   g.outputs(n, {y, kept, sum});
 }

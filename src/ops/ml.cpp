@@ -79,7 +79,7 @@ void normalizer(const OnnxNode& n, Builder& g) {
                                 : norm == "L1" ? "reduce_l1"
                                                : "reduce_l2";
   const ValueId of = norm == "MAX" ? m.call("abs", {x}) : x;
-  const ValueId size = g.call(reduce_op(name), ReduceAttrs{.axes = {1}}, {of});
+  const ValueId size = g.call(op(name), ReduceAttrs{.axes = {1}}, {of});
   g.output(n, m.call("div", {x, m.call("max", {size, g.scalar(Elem::F32, 1e-30)})}));
 }
 

@@ -297,7 +297,6 @@ struct ReduceAttrs {
 };
 std::span<const graph::OpDef> reduce_ops();
 /// One of them: "reduce_sum", "reduce_mean", "reduce_lp", …
-const graph::OpDef& reduce_op(std::string_view name);
 
 /// (x, n): the first n indices of the axis.
 struct EyeLikeAttrs {
@@ -378,6 +377,12 @@ struct ReshapeAttrs {
   bool allowzero = false;
   static constexpr auto fields = std::tuple{graph::field("allowzero", &ReshapeAttrs::allowzero)};
 };
+const graph::OpDef& image_decoder_op();
+
+std::span<const graph::OpDef> random_ops();
+
+const graph::OpDef& tfidf_op();
+
 std::span<const graph::OpDef> unique_ops();
 
 std::span<const graph::OpDef> view_ops();  // flatten, identity, reshape, squeeze, unsqueeze

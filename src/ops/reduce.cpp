@@ -232,10 +232,31 @@ std::vector<Type> infer_ordered(const Call& call) {
   return {tensor_of(call.elem(0), plan(call).out)};
 }
 
+/// Of a list, such as a shape, whose elements are known as formulas.
+template <Dim (*Combine)(const Dim&, const Dim&), int64_t Identity>
+std::vector<Elements> elements(const Call& call) {
+  if (call.elem(0) != ir::Elem::I64) return {};  // others may wrap
+  const Elements list = list_of(call, 0);
+  const std::vector<ir::Expr> reduced = reduced_dims(call);
+  if (!list || (!reduced.empty() && !ir::const_int(reduced[0]))) return {};
+  if (reduced.empty() || ir::is_false(reduced[0])) return {list};
+  if (list->empty()) return {std::vector{Dim(Identity)}};
+  Dim out = list->front();
+  for (size_t i = 1; i < list->size(); ++i) out = Combine(out, (*list)[i]);
+  return {std::vector{out}};
+}
+Dim add(const Dim& a, const Dim& b) { return a + b; }
+Dim multiply(const Dim& a, const Dim& b) { return a * b; }
+Dim greater(const Dim& a, const Dim& b) { return ir::max(a, b); }
+Dim lesser(const Dim& a, const Dim& b) { return ir::min(a, b); }
+
+using ElementsRule = std::vector<Elements> (*)(const Call&);
+
 struct Row {
   std::string_view name, onnx;
   std::vector<Type> (*infer)(const Call&);
   std::vector<te::Tensor> (*define)(const Call&);
+  ElementsRule elements = nullptr;
 };
 constexpr std::array<Row, 11> kRows = {{
     {"reduce_l1", "ReduceL1", infer, define_l1},
@@ -243,11 +264,11 @@ constexpr std::array<Row, 11> kRows = {{
     {"reduce_log_sum", "ReduceLogSum", infer, define_log_sum},
     {"reduce_log_sum_exp", "ReduceLogSumExp", infer, define_log_sum_exp},
     {"reduce_lp", "", infer, define_lp},
-    {"reduce_max", "ReduceMax", infer_ordered, define_max},
+    {"reduce_max", "ReduceMax", infer_ordered, define_max, elements<greater, INT64_MIN>},
     {"reduce_mean", "ReduceMean", infer, define_mean},
-    {"reduce_min", "ReduceMin", infer_ordered, define_min},
-    {"reduce_prod", "ReduceProd", infer, define_prod},
-    {"reduce_sum", "ReduceSum", infer, define_sum},
+    {"reduce_min", "ReduceMin", infer_ordered, define_min, elements<lesser, INT64_MAX>},
+    {"reduce_prod", "ReduceProd", infer, define_prod, elements<multiply, 1>},
+    {"reduce_sum", "ReduceSum", infer, define_sum, elements<add, 0>},
     {"reduce_sum_square", "ReduceSumSquare", infer, define_sum_square},
 }};
 
@@ -271,6 +292,7 @@ std::vector<OpDef> make_ops() {
     OpDef def{.name = row.name,
               .fusion = FusionKind::Reduction,
               .infer = row.infer,
+              .elements = row.elements,
               .algorithms = {{.name = "direct", .define = row.define}}};
     if (!row.onnx.empty()) def.onnx = {{.op = row.onnx, .rule = from_onnx}};
     out.push_back(define_op<ReduceAttrs>(std::move(def)));

@@ -94,7 +94,8 @@ InputTypes::InputTypes(const GraphProto& graph, const std::map<std::string, DimR
   for (const ValueInfoProto& input : graph.input)
     if (input.type.shape)
       for (const TypeProto::Dimension& d : *input.type.shape)
-        if (const std::string_view* name = std::get_if<std::string_view>(&d)) names_.emplace(*name);
+        if (const std::string_view* name = std::get_if<std::string_view>(&d); name && *name != "?")
+          names_.emplace(*name);
 }
 
 Type InputTypes::type(const ValueInfoProto& input) {
@@ -126,7 +127,7 @@ Dim InputTypes::dimension(const ValueInfoProto& input, size_t axis,
 
   std::string name;
   if (const std::string_view* given = std::get_if<std::string_view>(&dimension)) name = *given;
-  if (name.empty()) {
+  if (name.empty() || name == "?") {  // how some exporters write "any"
     name = str(input.name, "_", axis);
     while (names_.contains(name)) name += "_";
   }

@@ -37,23 +37,37 @@ std::optional<Operand> operand_of(const ir::Expr& factor, const ir::Var& lane) {
 
 }  // namespace
 
+Panels panels_for(const Stage& stage, const ir::Expr& factor, size_t lane,
+                  const std::vector<std::string>& constants, const Sizes& sizes) {
+  const ir::Var var = stage.block->iters[lane].var;
+  Panels out{.contiguous = true};
+  ir::walk(factor, [&](const ir::Load& l) {
+    const auto step = stride(l.buffer, l.indices, var, sizes);
+    out.contiguous = out.contiguous && (step == 1 || step == 0);
+  });
+  const auto operand = operand_of(factor, var);
+  if (!operand) return out;
+  const ir::Load& load = *operand->load;
+  out.possible = true;
+  out.constant = std::ranges::find(constants, load.buffer->name) != constants.end();
+  out.elements = 1;
+  for (const ir::Expr& e : load.buffer->shape) out.elements *= static_cast<double>(sizes.of(e));
+  // How often each element is used; a copy moves it three times.
+  const double uses = stage.points(sizes) / std::max(out.elements, 1.0);
+  const bool far_rows = sizes.of(load.buffer->shape.back()) * 4 >= 2048;
+  out.wanted = out.constant || (out.contiguous ? far_rows && uses >= 64 : true);
+  return out;
+}
+
 void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, size_t lane,
                  int64_t width, const std::vector<std::string>& constants,
                  const ir::TargetSpec& spec) {
   const Sizes sizes(s.func());
-  const ir::Var var = stage.block->iters[lane].var;
-  const auto operand = operand_of(factor, var);
-  if (!operand) return;
+  const Panels panels = panels_for(stage, factor, lane, constants, sizes);
+  if (!panels.possible || !panels.wanted) return;
+  const auto operand = operand_of(factor, stage.block->iters[lane].var);
   const ir::Load& load = *operand->load;
   const std::string buffer = load.buffer->name;
-  const bool constant = std::ranges::find(constants, buffer) != constants.end();
-  const bool contiguous = stride(load.buffer, load.indices, var, sizes) == 1;
-  double elements = 1;
-  for (const ir::Expr& e : load.buffer->shape) elements *= static_cast<double>(sizes.of(e));
-  // How often each element is used; a copy moves it three times.
-  const double uses = stage.points(sizes) / std::max(elements, 1.0);
-  const bool far_rows = sizes.of(load.buffer->shape.back()) * 4 >= 2048;
-  if (!constant && (contiguous ? !far_rows || uses < 64 : uses < 16)) return;
   attempt(s, [&] {
     const BlockRef copy = s.cache_read(s.block(stage.name()), buffer, ir::ScopeKind::Global);
     std::vector<ir::Var> vars;
@@ -81,7 +95,7 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, size_t
       const auto [outer, inner] = s.split<2>(loops[operand->dim], {kOpen, width});
       s.vectorize(inner);
     });
-    if (!constant) run_parallel(s, copy.name, 1, 4 * elements, spec);
+    if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
   });
 }
 

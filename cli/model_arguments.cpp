@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model_arguments.h"
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <unistd.h>
+
+#include "driver/compile.h"
+#include "frontend/onnx/import.h"
+#include "module/writer.h"
+
+namespace tilewright::cli {
+
+void ModelArguments::add(CLI::App& command) {
+  command.add_option("MODEL", model, "an ONNX model")->required();
+  command.add_option("--target", target, "host, or a name that `targets` lists");
+  command.add_option("--dim", dims, "NAME=VALUE or NAME=LOW..HIGH of a dimension; may be repeated");
+  command.add_option("--skip", skip, "leave out a pass by name; may be repeated");
+}
+
+bool ModelArguments::is_text() const { return model.ends_with(".tw"); }
+bool ModelArguments::is_module() const { return model.ends_with(".twm"); }
+
+graph::Graph ModelArguments::read() const {
+  frontend::onnx::ImportOptions import;
+  for (const std::string& dim : dims) import.dims.insert(frontend::onnx::parse_dim(dim));
+  return frontend::onnx::read_model(std::filesystem::path(model), import);
+}
+
+driver::ModelOptions ModelArguments::options() const {
+  driver::ModelOptions options;
+  options.target = driver::target_from_name(target);
+  options.skip = skip;
+  if (isatty(STDERR_FILENO))
+    options.progress = [](size_t done, size_t all) {
+      std::fprintf(stderr, "\r%zu of %zu kernels%s", done, all, done == all ? "\n" : "");
+    };
+  return options;
+}
+
+driver::LoadedModule load(const ModelArguments& a, int threads) {
+  if (a.is_module()) return driver::LoadedModule(std::filesystem::path(a.model), threads);
+  return driver::LoadedModule(module_bytes(driver::compile_model(a.read(), a.options())), threads);
+}
+
+void write_text(const std::string& text, const std::string& path) {
+  if (path.empty()) {
+    std::cout << text;
+    return;
+  }
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  if (!out.flush())
+    throw Error({.code = "driver.file.write",
+                 .at = {},
+                 .message = "cannot write `" + path + "`",
+                 .notes = {},
+                 .help = "name a place that can be written"});
+}
+
+std::vector<frontend::NamedTensor> read_inputs(const std::string& path) {
+  return path.empty() ? std::vector<frontend::NamedTensor>{} : frontend::read_npz(path);
+}
+
+}  // namespace tilewright::cli

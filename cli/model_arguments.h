@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments that several commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "driver/model.h"
+#include "driver/run_model.h"
+#include "graph/graph.h"
+
+namespace tilewright::cli {
+
+struct ModelArguments {
+  std::string model, target = "host";
+  std::vector<std::string> dims, skip;
+
+  void add(CLI::App& command);
+  bool is_text() const;    // a `.tw` file
+  bool is_module() const;  // a `.twm` file
+  graph::Graph read() const;
+  driver::ModelOptions options() const;
+};
+
+/// A compiled module to run: the file itself, or the model compiled now.
+driver::LoadedModule load(const ModelArguments& arguments, int threads);
+/// To the file, or to standard output.
+void write_text(const std::string& text, const std::string& path);
+/// The arrays of the file, or nothing without one.
+std::vector<frontend::NamedTensor> read_inputs(const std::string& path);
+
+}  // namespace tilewright::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <iostream>
+
+#include "commands.h"
+#include "driver/check_model.h"
+#include "model_arguments.h"
+
+namespace tilewright::cli {
+
+Action add_run(CLI::App& app) {
+  struct State {
+    ModelArguments model;
+    std::string inputs, outputs;
+    int threads = 0;
+  };
+  const auto s = std::make_shared<State>();
+  CLI::App* c = app.add_subcommand("run", "Run a model or a module on the arrays of a file");
+  s->model.add(*c);
+  c->add_option("--inputs", s->inputs, "an .npz file with an array for each input")->required();
+  c->add_option("--outputs", s->outputs, "the .npz file to write the results to");
+  c->add_option("--threads", s->threads, "0: as many as there are CPUs");
+  return [s] {
+    driver::LoadedModule module = load(s->model, s->threads);
+    module.set_inputs(read_inputs(s->inputs));
+    module.run();
+    const std::vector<frontend::NamedTensor> outputs = module.outputs();
+    for (const frontend::NamedTensor& t : outputs)
+      std::cout << t.name << ": " << graph::print(graph::Type(t.value->type())) << "\n";
+    if (!s->outputs.empty()) frontend::write_npz(s->outputs, outputs);
+    return 0;
+  };
+}
+
+Action add_bench(CLI::App& app) {
+  struct State {
+    ModelArguments model;
+    std::string inputs, json, trace;
+    int threads = 1;
+    double seconds = 3;
+  };
+  const auto s = std::make_shared<State>();
+  CLI::App* c = app.add_subcommand(
+      "bench", "Measure a model or a module: quantiles, memory, time per kernel");
+  s->model.add(*c);
+  c->add_option("--inputs", s->inputs, "an .npz file; without it, seeded random values");
+  c->add_option("--threads", s->threads, "0: as many as there are CPUs");
+  c->add_option("--seconds", s->seconds, "how long to measure");
+  c->add_option("--json", s->json, "write the result to this file");
+  c->add_option("--trace", s->trace, "write a Chrome trace of one run to this file");
+  return [s] {
+    driver::LoadedModule module = load(s->model, s->threads);
+    if (s->inputs.empty())
+      module.set_random_inputs(1);
+    else
+      module.set_inputs(read_inputs(s->inputs));
+    const driver::BenchResult result = driver::bench(module, s->seconds, s->trace);
+    std::cout << driver::print(result);
+    if (!s->json.empty()) write_text(driver::json(result), s->json);
+    return 0;
+  };
+}
+
+Action add_check(CLI::App& app) {
+  struct State {
+    ModelArguments model;
+    std::string inputs;
+    double tolerance = 1e-4;
+  };
+  const auto s = std::make_shared<State>();
+  CLI::App* c = app.add_subcommand(
+      "check", "Compare a compiled model with the interpreter; on a difference, find its cause");
+  s->model.add(*c);
+  c->add_option("--inputs", s->inputs, "an .npz file with an array for each input")->required();
+  c->add_option("--tolerance", s->tolerance, "greatest difference, relative to the greatest value");
+  return [s] {
+    const driver::CheckReport report = driver::check_model(s->model.read(), s->model.options(),
+                                                           read_inputs(s->inputs), s->tolerance);
+    std::cout << driver::print(report);
+    return report.equal ? 0 : 3;
+  };
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/check_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "driver/reference.h"
+#include "driver/run_model.h"
+#include "graph/op_def.h"
+#include "graph/pipeline.h"
+#include "module/writer.h"
+#include "support/str.h"
+
+namespace tilewright::driver {
+namespace {
+
+using graph::Constant;
+using graph::Graph;
+
+std::vector<Constant> in_order(const Graph& model,
+                               const std::vector<frontend::NamedTensor>& inputs) {
+  std::vector<Constant> out;
+  for (const graph::ValueId id : model.main().inputs) {
+    const std::string& name = model.value(id).name;
+    const auto found =
+        std::find_if(inputs.begin(), inputs.end(), [&](const auto& t) { return t.name == name; });
+    if (found == inputs.end())
+      throw Error({.code = "driver.input.name",
+                   .at = {},
+                   .message = str("input `", name, "` is missing"),
+                   .notes = {},
+                   .help = "name the arrays of the file after the inputs"});
+    out.push_back(found->value);
+  }
+  return out;
+}
+
+std::vector<frontend::NamedTensor> compiled(const Graph& model, const ModelOptions& options,
+                                            const std::vector<frontend::NamedTensor>& inputs) {
+  LoadedModule module(module_bytes(compile_model(model, options)), 1);
+  module.set_inputs(inputs);
+  module.run();
+  return module.outputs();
+}
+
+/// The model with every tensor of its main function as an output, in the order of computation.
+Graph with_all_outputs(Graph model) {
+  model.main().outputs.clear();
+  for (const graph::Node& node : model.main().nodes)
+    for (const graph::ValueId id : node.outputs)
+      if (id != graph::kNoValue && !model.value(id).constant && model.type(id).tensor() &&
+          !model.type(id).tensor()->strings)
+        model.main().outputs.push_back(id);
+  return model;
+}
+
+std::string origin_of(const Graph& model, const std::string& name) {
+  for (const graph::Node& node : model.main().nodes)
+    for (const graph::ValueId id : node.outputs)
+      if (id != graph::kNoValue && model.value(id).name == name) return node.origin.text;
+  return {};
+}
+
+}  // namespace
+
+double difference(const graph::ConstantNode& want, const graph::ConstantNode& got) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (want.elem != got.elem || want.is_strings != got.is_strings || want.shape != got.shape)
+    return kInfinity;
+  if (want.is_strings) return want.strings == got.strings ? 0 : kInfinity;
+  double worst = 0, greatest = 0;
+  for (int64_t i = 0; i < want.count(); ++i) {
+    const double a = number_at(want, i), b = number_at(got, i);
+    if (std::isnan(a) && std::isnan(b)) continue;
+    if (a == b) {
+      if (std::isfinite(a)) greatest = std::max(greatest, std::abs(a));
+      continue;
+    }
+    if (!std::isfinite(a) || !std::isfinite(b)) return kInfinity;
+    worst = std::max(worst, std::abs(a - b));
+    greatest = std::max(greatest, std::abs(a));
+  }
+  return worst == 0 ? 0 : worst / std::max(greatest, std::numeric_limits<double>::min());
+}
+
+CheckReport check_model(const Graph& model, const ModelOptions& options,
+                        const std::vector<frontend::NamedTensor>& inputs, double tolerance) {
+  std::map<std::string, Constant> values;
+  const std::vector<Constant> want = run_reference(model, in_order(model, inputs), &values);
+  const auto worst_of = [&](const std::vector<frontend::NamedTensor>& got) {
+    double worst = 0;
+    for (const frontend::NamedTensor& t : got)
+      if (const auto found = values.find(t.name); found != values.end())
+        worst = std::max(worst, difference(*found->second, *t.value));
+    return worst;
+  };
+  CheckReport report;
+  const std::vector<frontend::NamedTensor> got = compiled(model, options, inputs);
+  for (size_t i = 0; i < got.size(); ++i) {
+    report.outputs.push_back({got[i].name, difference(*want[i], *got[i].value)});
+    report.equal = report.equal && report.outputs.back().difference <= tolerance;
+  }
+  if (report.equal) return report;
+
+  const Graph open = with_all_outputs(model);
+  for (const frontend::NamedTensor& t : compiled(open, options, inputs)) {
+    const auto found = values.find(t.name);
+    if (found == values.end() || difference(*found->second, *t.value) <= tolerance) continue;
+    report.first_wrong = t.name;
+    report.origin = origin_of(open, t.name);
+    break;
+  }
+  for (const graph::Pass& pass : graph::default_pipeline()) {
+    ModelOptions without = options;
+    without.skip.emplace_back(pass.name);
+    if (worst_of(compiled(model, without, inputs)) <= tolerance) {
+      report.pass = pass.name;
+      break;
+    }
+  }
+  return report;
+}
+
+std::string print(const CheckReport& report) {
+  std::string out;
+  for (const CheckReport::Value& v : report.outputs)
+    out += str(v.name, ": greatest difference ", v.difference, " of the greatest value\n");
+  if (report.equal) return out + "equal\n";
+  out += "DIFFERENT\n";
+  if (report.first_wrong.empty())
+    out += "every value is right when all are outputs: fusion or memory reuse is at fault\n";
+  else
+    out +=
+        str("the first wrong value is `", report.first_wrong, "`, made by ", report.origin, "\n");
+  if (!report.pass.empty()) out += str("without pass `", report.pass, "` the result is right\n");
+  return out;
+}
+
+}  // namespace tilewright::driver

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a module on files of tensors, and measuring it.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/npz.h"
+#include "tilewright/runtime.hpp"
+
+namespace tilewright::driver {
+
+/// A module with a context to run it, from a `.twm` file or from bytes that it keeps.
+class LoadedModule {
+ public:
+  LoadedModule(const std::filesystem::path& path, int threads);
+  LoadedModule(std::span<const std::byte> bytes, int threads);
+
+  /// Inputs by name; what is missing is an Error that lists what the module wants.
+  void set_inputs(const std::vector<frontend::NamedTensor>& inputs);
+  /// Seeded values for every input; dimensions that are not constant take their least value, or 1.
+  void set_random_inputs(uint64_t seed);
+  void run();
+  std::vector<frontend::NamedTensor> outputs();
+
+  tw::Module& module() { return module_; }
+  tw::Context& context() { return context_; }
+
+ private:
+  void set(int32_t i, graph::Constant value);
+
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte[], Free> bytes_;  // where the runtime can use them in place
+  tw::Module module_;
+  tw::Context context_;
+  std::vector<graph::Constant> inputs_;  // kept while the context looks at them
+};
+
+/// Times of runs in milliseconds, and what each kernel takes of them.
+struct BenchResult {
+  std::vector<double> runs;  // sorted
+  struct Kernel {
+    std::string name;
+    double ms = 0;  // of the median run
+    int calls = 0;  // in one run
+  };
+  std::vector<Kernel> kernels;  // the most expensive first
+  int64_t constant_bytes = 0, context_bytes = 0;
+
+  double quantile(double q) const;
+};
+/// Runs for about `seconds`, and at least five times. `trace` gets a Chrome trace of one run.
+BenchResult bench(LoadedModule& module, double seconds, const std::filesystem::path& trace = {});
+std::string print(const BenchResult& result);
+std::string json(const BenchResult& result);
+
+}  // namespace tilewright::driver

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/plan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/build.h"
+#include "tune/choose/lanes.h"
+#include "tune/choose/pack.h"
+#include "tune/choose/strides.h"
+
+namespace tilewright::tune {
+
+using schedule::LoopRef;
+using schedule::Schedule;
+
+namespace {
+
+// Cycles to move an element into a panel, and to transpose a vector of results.
+constexpr double kPack = 1, kTurn = 6;
+
+int64_t extent_of(const Stage& stage, size_t iter, const Sizes& sizes) {
+  return std::max<int64_t>(sizes.of(stage.block->iters[iter].extent), 1);
+}
+
+/// The loops inside of a tile, unrolled a little.
+int64_t unroll_of(const Stage& stage, const Contraction& c, const Tile& tile) {
+  const auto inner = ir::const_int(stage.block->iters[c.reduced.back()].extent);
+  for (const int64_t u : {4, 3, 2})
+    if (inner && *inner % u == 0 && u * tile.rows * tile.vectors <= 128) return u;
+  return 1;
+}
+
+bool contains(const std::vector<size_t>& all, size_t one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+}  // namespace
+
+std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
+                              const ir::TargetSpec& spec,
+                              const std::vector<std::string>& constants) {
+  const auto& iters = stage.block->iters;
+  const int64_t lanes = lanes_of(stage, spec);
+  const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
+  if (lanes == 1 || index.empty()) return std::nullopt;
+  const auto last = static_cast<size_t>(
+      std::ranges::find_if(iters, [&](const ir::BlockIter& it) { return it.var == index.back(); }) -
+      iters.begin());
+  int64_t terms = 1;
+  for (const size_t i : c.reduced) terms *= extent_of(stage, i, sizes);
+  double results = 1;
+  for (size_t i = 0; i < iters.size(); ++i)
+    if (iters[i].kind == ir::IterKind::Spatial)
+      results *= static_cast<double>(extent_of(stage, i, sizes));
+
+  std::optional<Plan> best;
+  const auto consider = [&](size_t lane, size_t row) {
+    const Panels panels =
+        panels_for(stage, contains(c.of_a, lane) ? c.a : c.b, lane, constants, sizes);
+    if (!panels.possible && !panels.contiguous) return;
+    const bool turned = lane != last;
+    if (turned && (row != last || !ir::const_int(iters[row].extent))) return;
+    const int64_t rows = extent_of(stage, row, sizes), columns = extent_of(stage, lane, sizes);
+    Plan plan{.lane = lane, .row = row, .lanes = lanes, .turned = turned};
+    plan.tile = choose_tile(rows, columns, terms, lanes, spec);
+    plan.unroll = unroll_of(stage, c, plan.tile);
+    plan.cycles = tile_cycles(plan.tile, rows, columns, terms, lanes) *
+                  (results / static_cast<double>(rows * columns));
+    if (panels.wanted && !panels.constant) plan.cycles += kPack * panels.elements;
+    if (turned) {
+      const int64_t vectors = rows / lanes + std::popcount(static_cast<uint64_t>(rows % lanes));
+      plan.cycles += kTurn * static_cast<double>(vectors) * results / static_cast<double>(rows);
+    }
+    if (!best || plan.cycles < best->cycles) best = plan;
+  };
+  for (const auto& [one, other] : {std::pair(&c.of_a, &c.of_b), std::pair(&c.of_b, &c.of_a)})
+    for (const size_t lane : *one)
+      for (const size_t row : *other) consider(lane, row);
+  return best;
+}
+
+TileLoop tiles_of(const LoopRef& loop, const ir::BlockIter& iter, int64_t size,
+                  const Sizes& sizes) {
+  const auto known = ir::const_int(iter.extent);
+  return {loop, (sizes.of(iter.extent) + size - 1) / size, known && *known % size == 0};
+}
+
+size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec) {
+  const int64_t wanted = 4 * std::max(spec.cores, 4);
+  int64_t tasks = 1;
+  size_t count = 0;
+  while (count < loops.size() && loops[count].exact && tasks < wanted)
+    tasks *= loops[count++].count;
+  if (tasks >= wanted) return count;
+  const auto largest = std::ranges::max_element(loops, {}, &TileLoop::count);
+  if (count > 0 && (largest->exact || largest->count < 2 * tasks)) return count;
+  std::rotate(loops.begin(), largest, largest + 1);
+  return 1;
+}
+
+void run_in_threads(Schedule& s, const std::vector<TileLoop>& loops, size_t count, double work) {
+  if (work < 2 * kTaskWork || loops.empty()) return;
+  std::vector<LoopRef> first;
+  for (size_t i = 0; i < count; ++i) first.push_back(loops[i].loop);
+  s.parallel(count > 1 ? s.fuse(first) : first[0]);
+}
+
+std::vector<Piece> pieces_of(int64_t extent, int64_t lanes) {
+  std::vector<Piece> out;
+  for (int64_t at = 0; at < extent; lanes /= 2) {
+    if (extent - at < lanes) continue;
+    out.push_back({at, lanes});
+    at += (extent - at) / lanes * lanes;
+  }
+  return out;
+}
+
+}  // namespace tilewright::tune

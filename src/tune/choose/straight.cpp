@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "ir/build.h"
+#include "tune/choose/plan.h"
+
+namespace tilewright::tune {
+
+using schedule::BlockRef;
+using schedule::kOpen;
+using schedule::LoopRef;
+using schedule::Schedule;
+
+// Above this many operations an epilogue is not worth a copy for each row of the tile.
+constexpr int64_t kCheapEpilogue = 10;
+
+void schedule_straight(Schedule& s, const Stage& stage, const Contraction& c, const Plan& plan,
+                       const std::optional<Stage>& after, const ir::TargetSpec& spec) {
+  const Sizes sizes(s.func());
+  const std::string buffer = stage.result()->name;
+  const bool cheap = after && operations(after->values().front()) <= kCheapEpilogue;
+  const BlockRef block = s.block(stage.name());
+  const std::vector<LoopRef> loops = s.loops(block);
+  const auto& iters = stage.block->iters;
+  const auto [l0, l1] = s.split<2>(loops[plan.lane], {kOpen, plan.width()});
+  const auto [r0, r1] = s.split<2>(loops[plan.row], {kOpen, plan.tile.rows});
+  std::vector<TileLoop> outer;
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (iters[i].kind == ir::IterKind::Spatial && i != plan.lane && i != plan.row)
+      outer.push_back({loops[i], sizes.of(iters[i].extent), true});
+  outer.push_back(tiles_of(l0, iters[plan.lane], plan.width(), sizes));
+  outer.push_back(tiles_of(r0, iters[plan.row], plan.tile.rows, sizes));
+  const size_t together = order_for_threads(outer, spec);
+  std::vector<LoopRef> order;
+  for (const TileLoop& t : outer) order.push_back(t.loop);
+  const LoopRef at = order.back();
+  for (const size_t i : c.reduced) order.push_back(loops[i]);
+  order.push_back(r1);
+  order.push_back(l1);
+  s.reorder(order);
+
+  std::vector<BlockRef> tiles;  // besides the sums: what runs once for each tile
+  if (!cheap) {
+    tiles.push_back(s.cache_write(block, buffer, ir::ScopeKind::Register));
+    s.reverse_compute_at(tiles.back(), at);
+  }
+  if (after) {
+    const BlockRef next = s.block(after->name());
+    s.reverse_compute_at(next, at);
+    if (cheap) {
+      s.set_scope(block, buffer, ir::ScopeKind::Register);
+      tiles.push_back(next);
+    } else {
+      as_vectors(s, s.loops(next).back(), plan.width(), plan.lanes);
+    }
+  }
+  tiles.push_back(s.decompose_reduction(block, loops[c.reduced.front()]));
+  if (plan.unroll > 1) s.unroll(s.split<2>(loops[c.reduced.back()], {kOpen, plan.unroll})[1]);
+  s.unroll(r1);
+  as_vectors(s, l1, plan.width(), plan.lanes);
+  for (const BlockRef& b : tiles) {
+    const std::vector<LoopRef> own = s.loops(b);
+    as_vectors(s, own.back(), plan.width(), plan.lanes);
+    for (size_t i = outer.size(); i + 1 < own.size(); ++i) s.unroll(own[i]);
+  }
+  run_in_threads(s, outer, together, stage.work(sizes));
+}
+
+}  // namespace tilewright::tune
