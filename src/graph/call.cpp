@@ -119,7 +119,7 @@ bool Call::proves(const ir::Expr& condition) const {
 }
 
 Dim Call::extent(const Dim& formula) const {
-  const Dim simple = simplified(formula);
+  const Dim simple = ir::const_int(formula) ? formula : context_of(graph_).simplify(formula);
   if (const std::optional<int64_t> c = ir::const_int(simple)) {
     if (*c < 0)
       refuse("graph.shape.negative", str("`", op_.name, "` would give a dimension of ", *c),

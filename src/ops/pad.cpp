@@ -89,7 +89,7 @@ std::vector<te::Tensor> define_pad(const Call& call) {
     }
     const Expr value = call.in(0).at(indices);
     if (!inside) return value;
-    const Expr fill = call.has(2) ? call.in(2).at(At(call.shape(2).size(), 0))
+    const Expr fill = call.has(2)                      ? call.in(2).at(At(call.shape(2).size(), 0))
                       : call.elem(0) == ir::Elem::Bool ? Expr(false)
                                                        : te::cast(call.elem(0), 0);
     return te::guard(*inside, value, fill);

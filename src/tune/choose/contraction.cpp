@@ -78,7 +78,7 @@ bool schedule_contraction(Schedule& s, const std::string& name, const ir::Target
   const bool lane_in_a = std::ranges::count(c->of_a, plan->lane) > 0;
   return attempt(s, [&] {
     pack_panels(s, stage, lane_in_a ? c->a : c->b, plan->lane, plan->width(), constants, spec);
-    (plan->turned ? schedule_turned : schedule_straight)(s, stage, *c, *plan, after, spec);
+    (plan->turned ? schedule_turned : schedule_straight)(s, stage, *plan, after, spec);
   });
 }
 
