@@ -25,6 +25,7 @@ ctest: build
 	ctest --preset release -j $(JOBS)
 
 python-test: build
+	$(PYTHON) tools/operators_doc.py
 	$(PYTHON) -m pytest -q tests/python
 	$(PYTHON) tests/conformance/run.py --sample 300 --jobs $(JOBS) --expect tests/conformance/not_passing.txt
 	$(PYTHON) tests/fuzz_graphs/run.py --count 200 --jobs $(JOBS)

@@ -241,14 +241,24 @@ void Planner::deliver(const Function& main) {
   }
 }
 
+/// A check is made before the nodes that it was written for, or as soon as the values are there
+/// that it reads: an operator may have become several nodes of which the first computes them.
 void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
-  std::vector<const Check*> pending;
+  std::vector<const Check*> pending, due;
   for (const Check& c : checks)
     if (!symbols_.is_early(c.condition)) pending.push_back(&c);
+  const auto computed = [&](ValueId id) {
+    return values_.contains(id) || graph_.value(id).constant;
+  };
   for (size_t i = 0; i < f.nodes.size(); ++i) {
     const Node& node = f.nodes[i];
     std::erase_if(pending, [&](const Check* c) {
       if (!made_by(node, c->origin)) return false;
+      due.push_back(c);
+      return true;
+    });
+    std::erase_if(due, [&](const Check* c) {
+      if (!symbols_.is_ready(c->condition, computed)) return false;
       check(*c);
       return true;
     });
@@ -257,6 +267,7 @@ void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
       run(node);
     if (&f == &graph_.main()) release(static_cast<int>(i));
   }
+  for (const Check* c : due) check(*c);
   for (const Check* c : pending) check(*c);  // of nodes that passes have removed
 }
 

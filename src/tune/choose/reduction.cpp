@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/reducer.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/strides.h"
@@ -77,6 +78,8 @@ void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSp
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
   if (stage.kind != StageKind::Reduce) return;
+  // Argmax and the like have two results that belong together: they are left as they are.
+  if (!ir::single_op(*stage.block->body.as<ir::Update>()->reducer)) return;
   const int64_t lanes = lanes_of(stage, spec);
   if (lanes == 1) return;
   const size_t lane = best_lane_iter(stage, sizes);
