@@ -25,6 +25,7 @@ using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
 class Memory {
  public:
   explicit Memory(const nb::bytes& bytes) : size_(bytes.size()) {
+    if (size_ == 0) return;
     map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
     std::memcpy(data_, bytes.c_str(), size_);
   }

@@ -214,7 +214,7 @@ def loop(g):
     x = g.pick(lambda v: v.elem == "f32" and v.size <= 500)
     if x is None:
         return
-    trips = g.rng.randint(0, 4)
+    trips = g.rng.randint(1, 4)  # after no trip at all, ONNX Runtime forgets the shape
     i, c, y, half, out, same, kept = (g.name() for _ in range(7))
     scale = g.constant(np.array(0.5, np.float32))
     body = helper.make_graph(

@@ -20,8 +20,9 @@ def kind(problem):
     return problem.split(":")[0]
 
 
-def values_of(model, feeds):
+def values_of(task):
     """Every tensor of the run, by name."""
+    model, feeds = onnx.ModelProto.FromString(task[0]), task[1]
     all_out = onnx.ModelProto()
     all_out.CopyFrom(model)
     known = {o.name for o in all_out.graph.output}
@@ -83,7 +84,7 @@ def minimize(model, feeds, problem, jobs, timeout):
     shrunk = True
     while shrunk and len(model.graph.node) > 1:
         shrunk = False
-        values = values_of(model, feeds)
+        (_, values, _), = worker_pool.run(values_of, [(model.SerializeToString(), feeds)], 1, timeout)
         if values is None:
             break
         count = len(model.graph.node)
