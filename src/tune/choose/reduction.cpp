@@ -61,8 +61,9 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   const bool unrolled = constant && taps <= kTaps;
   const std::optional<size_t> row = unrolled ? window_row(stage, lane) : std::nullopt;
   const int64_t rows = row ? rows_of(iters[*row].extent) : 1;
+  // Shorter vectors leave less over, and a tile that is not the only one has whole ones.
   if (columns && *columns < lanes)
-    lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(*columns)));
+    lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(*columns)));
   const int64_t vectors =
       row ? 1 : choose_tile(1, sizes.of(iters[lane].extent), taps, lanes, spec).vectors;
 
