@@ -5,6 +5,7 @@
 #include "ops/define.h"
 #include "ops/formula.h"
 #include "ops/kind.h"
+#include "ops/old_broadcast.h"
 #include "ops/ops.h"
 
 namespace tilewright::ops {
@@ -96,7 +97,7 @@ OpDef with_elements(std::string_view name, std::vector<OnnxRule> onnx) {
 }
 
 void pair(const OnnxNode& n, Builder& g, std::string_view name) {
-  g.output(n, g.call(op(name), NoAttrs{}, {n.need(0), n.need(1)}));
+  g.output(n, g.call(op(name), NoAttrs{}, {n.need(0), second_input(n, g)}));
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {
@@ -133,7 +134,7 @@ void mean_from_onnx(const OnnxNode& n, Builder& g) {
   g.output(n, g.call(op("div"), NoAttrs{}, {sum, count}));
 }
 
-OnnxRule plain(std::string_view onnx) { return {.op = onnx, .from = 7, .rule = from_onnx}; }
+OnnxRule plain(std::string_view onnx) { return {.op = onnx, .rule = from_onnx}; }
 
 }  // namespace
 
