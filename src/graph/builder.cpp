@@ -139,11 +139,15 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
     const ValueId id = add_value(std::string(op.name), std::move(types[i]));
     Value& value = graph_.value(id);
     const TensorType* t = value.type.tensor();
-    if (i < elements.size() && elements[i] && t && !ir::is_float(t->elem) && t->rank() <= 1 &&
+    if (i < elements.size() && elements[i] && t && t->rank() <= 1 &&
         static_cast<int64_t>(elements[i]->size()) <= kMaxElements) {
-      for (Dim& e : *elements[i]) e = simplified(e);
-      value.constant = content_of(*t, *elements[i]);
-      value.elements = std::move(elements[i]);
+      for (Dim& e : *elements[i]) e = call.simple(e);
+      if (ir::is_float(t->elem)) {
+        value.wholes = std::move(elements[i]);
+      } else {
+        value.constant = content_of(*t, *elements[i]);
+        value.elements = std::move(elements[i]);
+      }
     }
     node.outputs.push_back(id);
   }
@@ -196,26 +200,26 @@ void Builder::bind(ValueId value, const OpDef& op, const Attrs& attrs,
 }
 
 std::vector<ValueId> Builder::splice(Function body) {
-    for (Node& node : body.nodes) open_.back().nodes.push_back(std::move(node));
-    for (Check& check : body.checks) graph_.checks.push_back(std::move(check));
-    return body.outputs;
+  for (Node& node : body.nodes) open_.back().nodes.push_back(std::move(node));
+  for (Check& check : body.checks) graph_.checks.push_back(std::move(check));
+  return body.outputs;
 }
 
 const TensorType& Builder::tensor(ValueId id) const {
-    const TensorType* t = graph_.type(id).tensor();
-    if (!t)
-      throw Error({.code = "graph.input.type",
-                   .at = {},
-                   .message = str("`", graph_.value(id).name, "` is ", print(graph_.type(id))),
-                   .notes = {str("at ", origin_.text)},
-                   .help = "it must be a tensor of known rank"});
-    return *t;
+  const TensorType* t = graph_.type(id).tensor();
+  if (!t)
+    throw Error({.code = "graph.input.type",
+                 .at = {},
+                 .message = str("`", graph_.value(id).name, "` is ", print(graph_.type(id))),
+                 .notes = {str("at ", origin_.text)},
+                 .help = "it must be a tensor of known rank"});
+  return *t;
 }
 
 Graph Builder::take() {
-    require(open_.size() == 1, "a body is still open");
-    graph_.functions.push_back(std::move(open_[0]));
-    return std::move(graph_);
+  require(open_.size() == 1, "a body is still open");
+  graph_.functions.push_back(std::move(open_[0]));
+  return std::move(graph_);
 }
 
 }  // namespace tilewright::graph
