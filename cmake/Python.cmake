@@ -32,6 +32,7 @@ function(tw_add_python)
   # The layers' symbols stay inside, so that another LLVM in the process does not meet ours.
   target_link_options(python_native PRIVATE -Wl,--exclude-libs,ALL)
   file(GLOB package CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/tilewright/*.py)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/tilewright)
   foreach(source ${package})
     cmake_path(GET source FILENAME name)
     file(CREATE_LINK ${source} ${PROJECT_BINARY_DIR}/python/tilewright/${name} SYMBOLIC)

@@ -23,7 +23,8 @@ Port port_of(const Graph& graph, graph::ValueId id) {
     if (const std::optional<int64_t> c = ir::const_int(dim)) {
       d.value = d.min = d.max = *c;
     } else {
-      d.symbol = ir::print(dim);
+      const ir::VarNode* symbol = dim.as<ir::VarNode>();
+      d.symbol = symbol ? symbol->name : ir::print(dim);  // the user's name, as --dim takes it
       for (const SymbolInfo& s : graph.symbols)
         if (s.symbol.var == dim) {
           d.min = s.symbol.min;

@@ -2,7 +2,10 @@
 // Running a module on files of tensors, and measuring it.
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +18,7 @@ namespace tilewright::driver {
 class LoadedModule {
  public:
   LoadedModule(const std::filesystem::path& path, int threads);
-  LoadedModule(std::vector<std::byte> bytes, int threads);
+  LoadedModule(std::span<const std::byte> bytes, int threads);
 
   /// Inputs by name; what is missing is an Error that lists what the module wants.
   void set_inputs(const std::vector<frontend::NamedTensor>& inputs);
@@ -30,7 +33,10 @@ class LoadedModule {
  private:
   void set(int32_t i, graph::Constant value);
 
-  std::vector<std::byte> bytes_;
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte[], Free> bytes_;  // where the runtime can use them in place
   tw::Module module_;
   tw::Context context_;
   std::vector<graph::Constant> inputs_;  // kept while the context looks at them

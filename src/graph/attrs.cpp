@@ -4,26 +4,20 @@
 #include <cstring>
 
 #include "graph/op_def.h"
+#include "graph/print.h"
+#include "ir/lex.h"
 #include "ir/literal.h"
 #include "support/str.h"
 
 namespace tilewright::graph {
 namespace {
 
-std::string quoted(const std::string& s) {
-  std::string out = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 std::string text(int64_t v) { return std::to_string(v); }
 std::string text(double v) { return ir::print_float(ir::Elem::F64, v); }
-std::string text(const std::string& v) { return quoted(v); }
+std::string text(const std::string& v) { return ir::quoted(v); }
 std::string text(const Constant& c) {
-  return c ? str("const ", print(Type(c->type()))) : std::string("none");
+  if (!c) return "none";
+  return str("const ", print(Type(c->type())), " ", print_content(*c, INT64_MAX));
 }
 template <class T>
 std::string text(const std::vector<T>& list) {

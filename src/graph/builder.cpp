@@ -71,6 +71,7 @@ Dim Builder::symbol(const std::string& name, int64_t min, int64_t max) {
   const SymbolInfo info{.symbol = {.var = ir::Var(name), .min = min, .max = max, .likely = {}},
                         .source = FromInput{kNoValue, 0},
                         .origin = {}};
+  unbound_.emplace(info.symbol.var.get(), graph_.symbols.size());
   graph_.symbols.push_back(info);
   return symbols_[name] = info.symbol.var;
 }
@@ -81,10 +82,8 @@ ValueId Builder::input(const std::string& name, Type type) {
   open_[0].inputs.push_back(id);
   if (const TensorType* t = graph_.type(id).tensor())
     for (int d = 0; d < t->rank(); ++d)
-      for (SymbolInfo& s : graph_.symbols)
-        if (FromInput* from = std::get_if<FromInput>(&s.source))
-          if (from->input == kNoValue && s.symbol.var == t->shape[static_cast<size_t>(d)])
-            *from = {id, d};
+      if (const auto node = unbound_.extract(t->shape[static_cast<size_t>(d)].get()))
+        graph_.symbols[node.mapped()].source = FromInput{id, d};
   return id;
 }
 
@@ -158,11 +157,10 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
 
 void Builder::outputs(const OnnxNode& node, const std::vector<ValueId>& values) {
   results_ = values;
-  // A result that some other node made first (an Identity, say) keeps its name.
+  // A result that was there before (an Identity's, say) keeps its name.
   for (size_t i = 0; i < values.size() && i < node.outputs.size(); ++i)
-    if (values[i] != kNoValue && !node.outputs[i].empty() && !open_.back().nodes.empty())
-      for (const ValueId made : open_.back().nodes.back().outputs)
-        if (made == values[i]) graph_.value(made).name = fresh(node.outputs[i]);
+    if (values[i] >= first_of_origin_ && !node.outputs[i].empty())
+      graph_.value(values[i]).name = fresh(node.outputs[i]);
 }
 
 void Builder::begin_body(const std::string& name) {

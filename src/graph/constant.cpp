@@ -108,4 +108,15 @@ std::vector<double> numbers_of(const ConstantNode& c) {
   return out;
 }
 
+std::optional<double> uniform(const ConstantNode& c) {
+  if (c.is_strings || c.count() == 0) return std::nullopt;
+  const size_t bytes = static_cast<size_t>(ir::bits(c.elem)) / 8;
+  if (bytes == 0 && c.count() > 1) return std::nullopt;  // packed: nobody asks
+  // Whether the bytes repeat.
+  if (c.count() > 1 &&
+      std::memcmp(c.bytes.data(), c.bytes.data() + bytes, c.bytes.size() - bytes) != 0)
+    return std::nullopt;
+  return number_at(c, 0);
+}
+
 }  // namespace tilewright::graph

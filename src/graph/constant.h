@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 namespace tilewright::graph {
 
 /// A tensor known at compile time. Its bytes are row-major, little-endian, sub-byte types packed
-/// as the loop IR packs them; they may lie in a mapped file that `owner` keeps.
+/// as the loop IR packs them; they may lie at any address of a mapped file that `owner` keeps.
 struct ConstantNode {
   ir::Elem elem = ir::Elem::F32;
   bool is_strings = false;
@@ -47,5 +48,7 @@ std::vector<int64_t> ints_of(const ConstantNode& constant);
 /// Element i of a tensor of numbers, as f64.
 double number_at(const ConstantNode& constant, int64_t i);
 std::vector<double> numbers_of(const ConstantNode& constant);
+/// The number that all elements are; nothing when they differ, or are no numbers.
+std::optional<double> uniform(const ConstantNode& constant);
 
 }  // namespace tilewright::graph

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/rewriter.h"
 
-#include <cstring>
-
 #include "graph/op_def.h"
 
 namespace tilewright::graph {
@@ -136,18 +134,6 @@ bool Rewriter::replace(ValueId old, ValueId now) {
 
 bool has_attr(const Node& node, std::string_view name) {
   return std::ranges::any_of(node.attrs.list(), [&](const NamedAttr& a) { return a.name == name; });
-}
-
-std::optional<double> uniform(const Value& value) {
-  const ConstantNode* c = value.constant.get();
-  if (!c || c->is_strings || c->count() == 0) return std::nullopt;
-  const size_t bytes = static_cast<size_t>(ir::bits(c->elem)) / 8;
-  if (c->count() > 1) {  // whether the bytes repeat
-    if (bytes == 0) return std::nullopt;
-    if (std::memcmp(c->bytes.data(), c->bytes.data() + bytes, c->bytes.size() - bytes) != 0)
-      return std::nullopt;
-  }
-  return number_at(*c, 0);
 }
 
 }  // namespace tilewright::graph

@@ -82,8 +82,4 @@ T attr(const Node& node, std::string_view name) {
 }
 bool has_attr(const Node& node, std::string_view name);
 
-/// The number that all elements of a value are; nothing when they differ, are no numbers, or are
-/// not known.
-std::optional<double> uniform(const Value& value);
-
 }  // namespace tilewright::graph

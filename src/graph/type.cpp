@@ -23,13 +23,18 @@ std::string print(const Shape& shape) {
 }
 
 std::string print(const Type& type) {
+  const auto wrapped = [](std::string out, const Type& element, bool empty) {
+    out += print(element);
+    if (empty) out += ", empty";
+    return out + (out.back() == '>' ? " >" : ">");  // `>>` is one word of the language
+  };
   const auto elem = [](ir::Elem e, bool strings) {
     return std::string(strings ? "string" : ir::name(e));
   };
   if (const TensorType* t = type.tensor()) return elem(t->elem, t->strings) + print(t->shape);
-  if (const UnrankedType* t = type.unranked()) return elem(t->elem, t->strings) + "[?]";
-  if (const SequenceType* t = type.sequence()) return "seq<" + print(*t->element) + ">";
-  return "opt<" + print(*type.optional()->element) + ">";
+  if (const UnrankedType* t = type.unranked()) return elem(t->elem, t->strings) + "[*]";
+  if (const SequenceType* t = type.sequence()) return wrapped("seq<", *t->element, t->empty);
+  return wrapped("opt<", *type.optional()->element, type.optional()->empty);
 }
 
 std::optional<std::vector<int64_t>> const_dims(const Shape& shape) {

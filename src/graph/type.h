@@ -62,7 +62,8 @@ struct Type : std::variant<TensorType, UnrankedType, SequenceType, OptionalType>
 Type sequence_of(Type element);
 Type optional_of(Type element);
 
-/// `f32[batch, 3, 224, 224]`, `string[n]`, `i64[?]` (unranked), `seq<f32[n]>`, `opt<…>`.
+/// `f32[batch, 3, 224, 224]`, `string[n]`, `i64[*]` (unranked), `seq<f32[n]>`, `opt<…>`; `?` for
+/// a dimension that is not known, `seq<f32[n], empty>`.
 std::string print(const Type& type);
 std::string print(const Shape& shape);
 

@@ -167,7 +167,7 @@ bool Verifier::value(ValueId id) {
   if (v.storage == Storage::View) {
     if (v.index >= id || !plan_.values[v.index].type.is_tensor())
       return bad("value %u is a view of nothing", id);
-    constexpr uint8_t kMaxDepth = 32;
+    constexpr uint8_t kMaxDepth = 200;
     view_depth_[id] = static_cast<uint8_t>(view_depth_[v.index] + 1);
     if (view_depth_[id] > kMaxDepth) return bad("value %u is a view of too many views", id);
   }

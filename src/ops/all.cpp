@@ -14,6 +14,7 @@
 #include "ops/ml_trees.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
+#include "ops/strings.h"
 
 namespace tilewright::ops {
 namespace {
@@ -39,6 +40,7 @@ std::vector<const OpDef*> collect() {
   one(causal_conv_op());
   one(col2im_op());
   family(concat_ops());
+  family(contrib_math_ops());
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
@@ -54,6 +56,7 @@ std::vector<const OpDef*> collect() {
   family(grid_ops());
   one(group_norm_op());
   one(if_op());
+  one(image_decoder_op());
   one(layer_norm_op());
   one(linear_attention_op());
   one(loop_op());
@@ -79,6 +82,7 @@ std::vector<const OpDef*> collect() {
   one(pow_op());
   one(prefix_op());
   one(quantize_op());
+  family(random_ops());
   family(range_ops());
   family(rearrange_ops());
   family(recurrent_ops());
@@ -98,6 +102,9 @@ std::vector<const OpDef*> collect() {
   family(signal_ops());
   one(slice_op());
   family(softmax_ops());
+  family(string_ops());
+  one(svm_kernel_op());
+  one(tfidf_op());
   one(top_k_op());
   one(tree_ensemble_op());
   family(unary_ops());

@@ -271,8 +271,10 @@ OpDef step(std::string_view name, FusionKind fusion, std::vector<Type> (*infer)(
 
 std::span<const OpDef> attention_ops() {
   static const std::vector<OpDef> ops = {
-      step("attention_mix", FusionKind::OutFusable, infer_mix, define_mix,
-           {{.op = "Attention", .from = 23, .rule = from_onnx}}),
+      step(
+          "attention_mix", FusionKind::OutFusable, infer_mix, define_mix,
+          {{.op = "Attention", .from = 23, .rule = from_onnx},
+           {.op = "FlexAttention", .rule = flex_attention_from_onnx, .domain = "ai.onnx.preview"}}),
       step("attention_present", FusionKind::Injective, infer_present, define_present),
       step("attention_probs", FusionKind::Reduction, infer_probs, define_probs),
       step("attention_scores", FusionKind::OutFusable, infer_scores, define_scores)};

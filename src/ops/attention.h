@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "graph/onnx_node.h"
 #include "ops/ops.h"
 
 namespace tilewright::ops {
@@ -28,5 +29,9 @@ struct AttentionAttrs {
                                             graph::field("elem", &AttentionAttrs::elem),
                                             graph::field("packed", &AttentionAttrs::packed)};
 };
+
+/// FlexAttention of ai.onnx.preview: the same steps, with the user's own functions of the scores
+/// and of the probabilities between them.
+void flex_attention_from_onnx(const graph::OnnxNode& node, graph::Builder& g);
 
 }  // namespace tilewright::ops

@@ -66,6 +66,7 @@ OpDef row_bool(std::string_view name, std::string_view onnx) {
 
 Expr neg(const Expr& x) { return -x; }
 Dim neg_dim(const Dim& x) { return -x; }
+Dim not_dim(const Dim& x) { return Dim(1) - x; }
 Dim abs_dim(const Dim& x) { return ir::unary(ir::UnaryOp::Abs, x); }
 Dim same_dim(const Dim& x) { return x; }  // of a whole number
 Expr reciprocal(const Expr& x) { return 1 / x; }
@@ -133,7 +134,7 @@ std::span<const OpDef> unary_ops() {
       row_with_elements<te::ceil, Float, same_dim>("ceil", "Ceil"),
       row_with_elements<te::round, Float, same_dim>("round", "Round"),  // half to even
       row<sign, Number>("sign", "Sign"),
-      row<logical_not, Bool>("not", "Not"),
+      row_with_elements<logical_not, Bool, not_dim>("not", "Not"),
       row<bitwise_not, Int>("bitwise_not", "BitwiseNot"),
       row_bool<te::isnan, Float>("isnan", "IsNaN"),
       row<relu, Number>("relu", "Relu"),

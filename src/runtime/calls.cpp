@@ -54,6 +54,7 @@ tw_status Context::checked_buffers(const uint32_t* words) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     if (params[i].access == KernelParam::Access::Read) continue;
+    if (const tw_status s = may_write(values[i]); s != TW_OK) return s;
     const auto bytes = static_cast<uintptr_t>(slots_[values[i]].bytes);
     for (uint32_t k = 0; k < count; ++k) {
       const auto others = static_cast<uintptr_t>(slots_[values[k]].bytes);

@@ -168,6 +168,7 @@ bool Context::prepare() {
       const format::ConstantRecord& c = view.constants[v.index];
       for (uint32_t i = 0; i < v.rank; ++i) slot.dims[i] = registers_[plan_.dims[v.dims + i]];
       slot.data = const_cast<std::byte*>(view.constant_bytes.data() + c.offset);
+      slot.read_only = true;
       slot.bytes = v.type.is_strings() ? static_cast<int64_t>(c.bytes)
                                        : tensor_bytes(v.type.elem, {slot.dims, v.rank});
     }

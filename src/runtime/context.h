@@ -21,8 +21,9 @@ struct Slot {
   void* data;
   int64_t bytes;
   int64_t* dims;
-  Block* block;   // a reference, when the memory is counted and this is no view
-  Value* object;  // a reference
+  Block* block;    // a reference, when the memory is counted and this is no view
+  Value* object;   // a reference
+  bool read_only;  // the memory is an input's or a constant's
 };
 
 /// Where tensors without elements lie: they have an address too.
@@ -132,6 +133,7 @@ class Context {
   tw_status undefined(ValueId id);
   void clear(Slot& slot);
   Block* block_of(ValueId id) const;
+  tw_status may_write(ValueId id);
 
   // calls.cpp
   tw_status call(const uint32_t* words, bool checked);

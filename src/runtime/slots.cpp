@@ -25,6 +25,7 @@ void Context::clear(Slot& slot) {
   slot.object = nullptr;
   slot.data = nullptr;
   slot.bytes = 0;
+  slot.read_only = false;
 }
 
 Slot* Context::live(ValueId id) {
@@ -32,15 +33,16 @@ Slot* Context::live(ValueId id) {
   const PlanValue& v = plan_.values[id];
   if (!is_array(v)) return slot.object != nullptr ? &slot : nullptr;
   if (slot.data == nullptr) return nullptr;
-  if (v.storage == Storage::View) {
-    // What it is a view of may have moved or gone.
-    const Slot* root = live(v.index);
-    if (root == nullptr) return nullptr;
-    const auto begin = reinterpret_cast<uintptr_t>(slot.data);
-    const auto all = reinterpret_cast<uintptr_t>(root->data);
-    if (begin < all ||
-        begin - all + static_cast<uint64_t>(slot.bytes) > static_cast<uint64_t>(root->bytes))
+  // What it is a view of may have moved or gone.
+  for (ValueId view = id; plan_.values[view].storage == Storage::View;) {
+    const ValueId root = plan_.values[view].index;
+    const auto begin = reinterpret_cast<uintptr_t>(slots_[view].data);
+    const auto all = reinterpret_cast<uintptr_t>(slots_[root].data);
+    if (all == 0 || begin < all ||
+        begin - all + static_cast<uint64_t>(slots_[view].bytes) >
+            static_cast<uint64_t>(slots_[root].bytes))
       return nullptr;
+    view = root;
   }
   return &slot;
 }
@@ -52,6 +54,16 @@ tw_status Context::undefined(ValueId id) {
 Block* Context::block_of(ValueId id) const {
   while (plan_.values[id].storage == Storage::View) id = plan_.values[id].index;
   return slots_[id].block;
+}
+
+/// Memory that was shared may belong to somebody who relies on it: an input, a constant, an item of
+/// a sequence, another value.
+tw_status Context::may_write(ValueId id) {
+  while (plan_.values[id].storage == Storage::View) id = plan_.values[id].index;
+  const Slot& slot = slots_[id];
+  if (!slot.read_only && (slot.block == nullptr || slot.block->only_reference())) return TW_OK;
+  return fail(TW_RUN_FAILED, "the module's plan is broken: it writes to value %u, which is shared",
+              id);
 }
 
 tw_status Context::read_dims(ValueId id, Slot& slot, int64_t& bytes) {
@@ -99,6 +111,7 @@ tw_status Context::memory_for(ValueId id, Slot& slot, int64_t bytes, bool keep_c
                     module_.name(module_.view().outputs[v.index].name), bytes, output.capacity);
       slot.data = output.bound;
       slot.bytes = bytes;
+      slot.read_only = false;
       return TW_OK;
     }
   }
@@ -118,6 +131,7 @@ tw_status Context::memory_for(ValueId id, Slot& slot, int64_t bytes, bool keep_c
   }
   slot.data = block->data();
   slot.bytes = bytes;
+  slot.read_only = false;
   return TW_OK;
 }
 
@@ -217,12 +231,16 @@ tw_status Context::share(ValueId to, ValueId from) {
   }
   if (block != nullptr) block->retain();
   Slot& slot = slots_[to];
+  ValueId root = from;
+  while (plan_.values[root].storage == Storage::View) root = plan_.values[root].index;
   void* data = source->data;
   const int64_t bytes = source->bytes;
+  const bool read_only = slots_[root].read_only;
   clear(slot);
   slot.data = data;
   slot.bytes = bytes;
   slot.block = block;
+  slot.read_only = read_only;
   std::copy_n(source->dims, v.rank, slot.dims);
   return TW_OK;
 }
@@ -231,6 +249,7 @@ tw_status Context::copy(ValueId to, ValueId from) {
   const Slot *target = live(to), *source = live(from);
   if (target == nullptr) return undefined(to);
   if (source == nullptr) return undefined(from);
+  if (const tw_status s = may_write(to); s != TW_OK) return s;
   if (target->bytes != source->bytes)
     return fail(TW_RUN_FAILED, "a tensor of %" PRId64 " bytes is copied to one of %" PRId64,
                 source->bytes, target->bytes);
@@ -266,6 +285,7 @@ tw_status Context::load_element(ValueId id, int64_t index, int64_t& value) {
 tw_status Context::store_element(ValueId id, int64_t index, int64_t value) {
   const Slot* slot = live(id);
   if (slot == nullptr) return undefined(id);
+  if (const tw_status s = may_write(id); s != TW_OK) return s;
   const PlanValue& v = plan_.values[id];
   const int64_t count = element_count({slot->dims, v.rank});
   if (index < 0 || index >= count)

@@ -76,7 +76,7 @@ TEST(Merged, KeepsWhatIsTheSame) {
   const graph::TensorType a{.elem = ir::Elem::F32, .shape = {n, 2, 3}};
   const graph::TensorType b{.elem = ir::Elem::F32, .shape = {n, 2, 4}};
   EXPECT_EQ(print(*merged(a, b)), "f32[n, 2, ?]");
-  EXPECT_EQ(print(*merged(a, graph::TensorType{.elem = ir::Elem::F32, .shape = {n}})), "f32[?]");
+  EXPECT_EQ(print(*merged(a, graph::TensorType{.elem = ir::Elem::F32, .shape = {n}})), "f32[*]");
   EXPECT_EQ(print(*merged(graph::sequence_of(a), graph::sequence_of(b))), "seq<f32[n, 2, ?]>");
   EXPECT_FALSE(merged(a, graph::sequence_of(b)));
 }

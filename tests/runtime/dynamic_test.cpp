@@ -194,6 +194,50 @@ TEST(Dynamic, Branches) {
   EXPECT_EQ(error_of([&] { context.run(); }), "run failed: node `if` (If): more than 4 elements");
 }
 
+/// `increment` on a value that shares its memory with an input, or with another value.
+Module careless_module(bool of_input) {
+  Sample s;
+  const uint32_t x = s.input("x", ElemType::I64, {fixed(2)});
+  s.output("y", ElemType::I64, {fixed(2)});
+  const uint32_t increment = s.kernel("increment", {Update}, 1);
+  PlanBuilder& p = s.plan;
+  const Reg two = p.constant(2);
+  p.bind_to(x, 0, two);
+  p.end_prologue(p.constant(0));
+  const ValueId in = p.input(x), mine = p.dynamic(ElemType::I64, std::vector{two});
+  const ValueId other = p.dynamic({ElemType::I64}, 1);
+  p.alloc(mine);
+  p.copy(mine, in);
+  p.share(other, of_input ? in : mine);
+  p.call(increment, std::vector{other}, std::vector{two});
+  p.share(p.output(0), other);
+  return s.finish();
+}
+
+TEST(Dynamic, RefusesToWriteWhatOthersHold) {
+  for (const bool of_input : {false, true}) {
+    const Loaded loaded(careless_module(of_input));
+    tw::Context context(loaded.module);
+    std::vector<int64_t> x{1, 2};
+    context.set_input("x", x.data(), {2});
+    EXPECT_TRUE(contains(error_of([&] { context.run(); }), "which is shared"));
+    EXPECT_EQ(x[0], 1);
+  }
+}
+
+TEST(Dynamic, StoresElements) {
+  Sample s;
+  s.output("y", ElemType::I32, {fixed(3)});
+  PlanBuilder& p = s.plan;
+  p.end_prologue(p.constant(0));
+  const ValueId out = p.output(0, std::vector{p.constant(3)});
+  for (int i = 0; i < 3; ++i) p.store_element(out, p.constant(i), p.constant(10 - 20 * i));
+  const Loaded loaded(s.finish());
+  tw::Context context(loaded.module);
+  context.run();
+  EXPECT_EQ(list(context.output(0).data<int32_t>()), (std::vector<int32_t>{10, -10, -30}));
+}
+
 /// One integer operation on two inputs.
 Module integer_module(PlanOp op) {
   Sample s;

@@ -6,6 +6,7 @@
 
 namespace tilewright::graph {
 
+Graph cancel_transposes(Graph graph, PassContext& context);
 Graph eliminate_common(Graph graph, PassContext& context);
 Graph fold_batch_norm(Graph graph, PassContext& context);
 Graph fold_constants(Graph graph, PassContext& context);

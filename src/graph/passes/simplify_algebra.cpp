@@ -12,8 +12,13 @@ namespace {
 /// `now` in the place of the node's only result.
 bool becomes(Rewriter& r, const Node& n, ValueId now) { return r.replace(n.outputs[0], now); }
 
+std::optional<double> number(Rewriter& r, ValueId id) {
+  const Constant& c = r.value(id).constant;
+  return c ? uniform(*c) : std::nullopt;
+}
+
 bool is_uniform(Rewriter& r, ValueId id, double value) {
-  const std::optional<double> c = uniform(r.value(id));
+  const std::optional<double> c = number(r, id);
   return c && *c == value;
 }
 
@@ -91,9 +96,21 @@ bool cast(Rewriter& r, const Node& n) {
 
 // Views: of the same shape; of a view.
 
+/// unsqueeze(reduce(x)) → a reduction that keeps the dimensions
+bool keeps_dims(Rewriter& r, const Node& n, const Node& inner) {
+  if (!inner.op->name.starts_with("reduce_") || !r.tensor(n.outputs[0]) ||
+      r.tensor(n.outputs[0])->rank() != r.tensor(inner.inputs[0])->rank())
+    return false;
+  AttrList attrs = inner.attrs.list();
+  for (NamedAttr& a : attrs)
+    if (a.name == "keepdims") a.value = int64_t{1};
+  return becomes(r, n, r.call(inner.op->name, inner.inputs, attrs));
+}
+
 bool view(Rewriter& r, const Node& n) {
   if (becomes(r, n, n.inputs[0])) return true;
   const Node* inner = r.maker(n.inputs[0]);
+  if (inner && keeps_dims(r, n, *inner)) return true;
   if (!inner || inner->op->special != Special::View || !r.tensor(n.outputs[0])) return false;
   if (becomes(r, n, inner->inputs[0])) return true;
   if (!r.tensor(inner->inputs[0])) return false;
@@ -156,7 +173,7 @@ bool concat(Rewriter& r, const Node& n) {
 
 /// where(constant, a, b)
 bool where(Rewriter& r, const Node& n) {
-  const std::optional<double> c = uniform(r.value(n.inputs[0]));
+  const std::optional<double> c = number(r, n.inputs[0]);
   return c && becomes(r, n, n.inputs[*c != 0 ? 1 : 2]);
 }
 

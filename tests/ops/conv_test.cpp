@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/run_node.h"
+
+namespace tilewright::ops {
+namespace {
+
+using Numbers = std::vector<double>;
+using Ints = std::vector<int64_t>;
+
+TEST(Conv, PadsStridesAndDilates) {
+  const auto x = floats({1, 1, 5}, {1, 2, 3, 4, 5});
+  const auto w = floats({1, 1, 2}, {1, 10});
+  const TestNode node{
+      .op = "Conv",
+      .attributes = {{"pads", Ints{1, 1}}, {"strides", Ints{2}}, {"dilations", Ints{2}}}};
+  EXPECT_EQ(numbers(run_node(node, {x, w})[0]), (Numbers{20, 42, 4}));
+  TestNode symbolic = node;
+  symbolic.symbolic = true;
+  symbolic.constants = {1};
+  EXPECT_EQ(numbers(run_node(symbolic, {x, w})[0]), (Numbers{20, 42, 4}));
+}
+
+TEST(Conv, GroupsSeeTheirOwnChannels) {
+  const auto y = run_node({.op = "Conv", .attributes = {{"group", int64_t{2}}}},
+                          {floats({1, 2, 2}, {1, 2, 3, 4}), floats({4, 1, 1}, {1, 10, 100, 1000}),
+                           floats({4}, {0, 0, 0, 5})});
+  EXPECT_EQ(numbers(y[0]), (Numbers{1, 2, 10, 20, 300, 400, 3005, 4005}));
+}
+
+TEST(Conv, SameUpperPutsTheOddPadAtTheEnd) {
+  const auto run = [](const char* mode) {
+    return numbers(run_node({.op = "Conv", .attributes = {{"auto_pad", std::string(mode)}}},
+                            {floats({1, 1, 3}, {1, 2, 3}), floats({1, 1, 2}, {1, 10})})[0]);
+  };
+  EXPECT_EQ(run("SAME_UPPER"), (Numbers{21, 32, 3}));
+  EXPECT_EQ(run("SAME_LOWER"), (Numbers{10, 21, 32}));
+}
+
+TEST(Conv, RefusesChannelsThatDoNotFit) {
+  const Diagnostic d = diagnostic_of(
+      [] { run_node({.op = "Conv"}, {floats({1, 2, 1}, {1, 2}), floats({1, 1, 1}, {1})}); });
+  EXPECT_EQ(d.code, "graph.shape.mismatch");
+}
+
+TEST(ConvInteger, PadsWithTheZeroPoint) {
+  const auto u8 = [](Ints shape, const Ints& v) { return ints(shape, v, ir::Elem::U8); };
+  const auto y = run_node({.op = "ConvInteger", .attributes = {{"pads", Ints{1, 0}}}},
+                          {u8({1, 1, 2}, {3, 4}), u8({1, 1, 2}, {1, 2}), u8({}, {1})});
+  EXPECT_EQ(numbers(y[0]), (Numbers{4, 8}));
+}
+
+TEST(ConvTranspose, DilatesGroupsAndPads) {
+  const auto y = run_node({.op = "ConvTranspose",
+                           .attributes = {{"group", Ints::value_type{2}},
+                                          {"dilations", Ints{2}},
+                                          {"pads", Ints{1, 0}}}},
+                          {floats({1, 2, 2}, {1, 2, 3, 4}), floats({2, 1, 2}, {1, 10, 100, 1000})});
+  EXPECT_EQ(numbers(y[0]), (Numbers{2, 10, 20, 400, 3000, 4000}));
+}
+
+TEST(ConvTranspose, TakesGroupsInPhases) {
+  const auto y = run_node({.op = "ConvTranspose",
+                           .attributes = {{"group", Ints::value_type{2}},
+                                          {"strides", Ints{2}},
+                                          {"pads", Ints{1, 0}},
+                                          {"output_padding", Ints{1}}},
+                           .constants = {1},
+                           .symbolic = true},
+                          {floats({1, 2, 2}, {1, 2, 3, 4}), floats({2, 1, 3}, {1, 2, 3, 4, 5, 6})});
+  EXPECT_EQ(numbers(y[0]), (Numbers{2, 5, 4, 6, 0, 15, 34, 20, 24, 0}));
+}
+
+TEST(ConvTranspose, SpreadsTheInput) {
+  const TestNode node{.op = "ConvTranspose", .attributes = {{"strides", Ints{2}}}};
+  const auto x = floats({1, 1, 2}, {1, 2}), w = floats({1, 1, 3}, {1, 10, 100});
+  EXPECT_EQ(numbers(run_node(node, {x, w})[0]), (Numbers{1, 10, 102, 20, 200}));
+  TestNode shaped = node;
+  shaped.attributes.push_back({"output_shape", Ints{4}});
+  EXPECT_EQ(numbers(run_node(shaped, {x, w})[0]), (Numbers{10, 102, 20, 200}));
+}
+
+}  // namespace
+}  // namespace tilewright::ops
