@@ -29,14 +29,6 @@ std::vector<te::Tensor> define(const Call& call) {
   })};
 }
 
-using DimFunction = Dim(const Dim&, const Dim&);
-
-template <DimFunction* F, bool GivesBool>
-std::vector<Elements> elements(const Call& call) {
-  return {map_elements(call, GivesBool ? ir::Elem::Bool : call.elem(0),
-                       [](const std::vector<Dim>& x) { return F(x[0], x[1]); })};
-}
-
 /// Rounds towards zero, as ONNX and C do; `/` on integers is floor division.
 Expr div(const Expr& a, const Expr& b) {
   const Expr q = a / b;
@@ -48,6 +40,17 @@ Dim div_dims(const Dim& a, const Dim& b) {
   const ir::Expr inexact =
       ir::logical_and(ir::ne(q * b, a), ir::ne(as_int(a < Dim(0)), as_int(b < Dim(0))));
   return choose(ir::logical_and(inexact, ir::ne(b, Dim(0))), q + Dim(1), q);
+}
+
+using DimFunction = Dim(const Dim&, const Dim&);
+
+template <DimFunction* F, bool GivesBool>
+std::vector<Elements> elements(const Call& call) {
+  // Of floats that are whole numbers the quotient may not be one, and whether they compare as those
+  // do is known only where they are small enough to be exact.
+  if (ir::is_float(call.elem(0)) && (GivesBool || F == div_dims)) return {std::nullopt};
+  return {map_elements(call, GivesBool ? ir::Elem::Bool : call.elem(0),
+                       [](const std::vector<Dim>& x) { return F(x[0], x[1]); })};
 }
 
 /// The sign of the divisor.
