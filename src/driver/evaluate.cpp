@@ -7,6 +7,7 @@
 #include "graph/op_def.h"
 #include "ir/interpret/interpret.h"
 #include "ir/print.h"
+#include "ir/rewrite.h"
 #include "lower/to_blocks.h"
 #include "ops/program_of.h"
 #include "tune/choose/choose.h"
@@ -18,6 +19,18 @@ using namespace graph;
 
 /// Bytes of all tensors up to which compiling takes longer than interpreting.
 constexpr int64_t kInterpreted = 16 << 10;
+/// Likewise, up to which the interpreter may take its time.
+constexpr int64_t kMostInterpreted = 1 << 20;
+
+/// Does a place in memory follow from a value? Hostile constants must not lead compiled code
+/// astray; the interpreter looks at every place.
+bool follows_data(const ir::LoopFunc& blocks) {
+  bool found = false;
+  ir::walk(blocks.body, [&](const ir::Load& load) {
+    for (const ir::Expr& index : load.indices) found = found || ir::has_load(index);
+  });
+  return found;
+}
 
 /// Memory aligned as kernels expect it. Constants of a mapped file may lie anywhere.
 class Aligned {
@@ -108,8 +121,14 @@ std::vector<Constant> Evaluator::operator()(const Graph& whole, const Node& node
       const TensorType& t = *graph.type(id).tensor();
       bytes += byte_size(t.elem, *ir::const_int(elements(t.shape)));
     }
-  return bytes <= kInterpreted ? interpreted(graph, program, blocks)
-                               : compiled(graph, program, kernel(blocks));
+  if (bytes > kInterpreted && !program.loops && !follows_data(blocks))
+    return compiled(graph, program, kernel(blocks));
+  if (bytes > kMostInterpreted) return {};
+  try {
+    return interpreted(graph, program, blocks);
+  } catch (const Error&) {
+    return {};  // the run may never come by
+  }
 }
 
 }  // namespace tilewright::driver

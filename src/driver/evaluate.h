@@ -12,7 +12,8 @@
 namespace tilewright::driver {
 
 /// The results of nodes whose inputs are constants, for graph::Services::evaluate: small ones by
-/// the interpreter, others by code compiled for this machine, once for all nodes that are alike.
+/// the interpreter, others by code compiled for this machine, once for all nodes that are alike. No
+/// results where neither will do.
 class Evaluator {
  public:
   /// `host` is a target that this machine can run.
