@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/plan_symbols.h"
 
-#include <algorithm>
-
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "support/str.h"
@@ -71,22 +69,6 @@ bool PlanSymbols::is_early(const ir::Expr& e) const {
       const FromFormula* f = std::get_if<FromFormula>(&info.source);
       if (!f || !is_early(f->formula)) return false;
     }
-  return true;
-}
-
-bool PlanSymbols::is_ready(const ir::Expr& e, FunctionRef<bool(graph::ValueId)> computed) const {
-  for (const ir::Var& var : ir::vars_of(e)) {
-    if (std::ranges::any_of(scopes_, [&](const auto& scope) { return scope.contains(var); }))
-      continue;
-    const auto& source = infos_.at(var)->source;
-    if (const FromElement* from = std::get_if<FromElement>(&source)) {
-      if (!computed(from->value)) return false;
-    } else if (const FromExtent* from = std::get_if<FromExtent>(&source)) {
-      if (!computed(from->value)) return false;
-    } else if (const FromFormula* from = std::get_if<FromFormula>(&source)) {
-      if (!is_ready(from->formula, computed)) return false;
-    }
-  }
   return true;
 }
 

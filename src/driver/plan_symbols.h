@@ -7,7 +7,6 @@
 
 #include "graph/graph.h"
 #include "module/plan_builder.h"
-#include "support/function_ref.h"
 
 namespace tilewright::driver {
 
@@ -26,8 +25,6 @@ class PlanSymbols {
   void early();
   /// Does the formula follow from the dimensions of the inputs alone?
   bool is_early(const ir::Expr& e) const;
-  /// Can the formula be computed now that these values are there?
-  bool is_ready(const ir::Expr& e, FunctionRef<bool(graph::ValueId)> computed) const;
 
   Reg reg(const ir::Expr& e);
   std::vector<Reg> regs(const std::vector<ir::Expr>& list);

@@ -138,11 +138,15 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
     const ValueId id = add_value(std::string(op.name), std::move(types[i]));
     Value& value = graph_.value(id);
     const TensorType* t = value.type.tensor();
-    if (i < elements.size() && elements[i] && t && !ir::is_float(t->elem) && t->rank() <= 1 &&
+    if (i < elements.size() && elements[i] && t && t->rank() <= 1 &&
         static_cast<int64_t>(elements[i]->size()) <= kMaxElements) {
-      for (Dim& e : *elements[i]) e = simplified(e);
-      value.constant = content_of(*t, *elements[i]);
-      value.elements = std::move(elements[i]);
+      for (Dim& e : *elements[i]) e = call.simple(e);
+      if (ir::is_float(t->elem)) {
+        value.wholes = std::move(elements[i]);
+      } else {
+        value.constant = content_of(*t, *elements[i]);
+        value.elements = std::move(elements[i]);
+      }
     }
     node.outputs.push_back(id);
   }

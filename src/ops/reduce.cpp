@@ -79,9 +79,17 @@ Plan plan(const Call& call) {
   return out;
 }
 
+/// A point of a result with kept dimensions: 0 in those that are reduced.
+At kept_at(const Plan& p, const std::vector<te::Var>& point) {
+  At at = indices_of(point);
+  for (size_t d = 0; d < at.size(); ++d)
+    if (ir::is_true(p.reduced[d])) at[d] = 0;
+  return at;
+}
+
 /// Where a point of the result lies when the reduced dimensions are kept with extent 1.
 At kept_at(const Call& call, const Plan& p, const std::vector<te::Var>& point) {
-  if (call.attrs<ReduceAttrs>().keepdims) return indices_of(point);
+  if (call.attrs<ReduceAttrs>().keepdims) return kept_at(p, point);
   At at;
   for (size_t d = 0; d < p.reduced.size(); ++d) {
     Expr i = 0;
@@ -201,12 +209,12 @@ std::vector<te::Tensor> define_log_sum_exp(const Call& call) {
   for (size_t d = 0; d < p.reduced.size(); ++d)
     kept.push_back(choose(p.reduced[d], Dim(1), call.shape(0)[d]));
   const te::Tensor most = te::compute("most", kept, [&](const std::vector<te::Var>& point) {
-    return axes.reduce(te::max_over, as(acc, x.at(axes.add_to(indices_of(point)))));
+    return axes.reduce(te::max_over, as(acc, x.at(axes.add_to(kept_at(p, point)))));
   });
   const te::Tensor shift = te::map(
       most, [](const Expr& m) { return te::select(te::isinf(m), te::cast(m.elem(), 0), m); });
   const te::Tensor sum = te::compute("sum", kept, [&](const std::vector<te::Var>& point) {
-    const At at = indices_of(point);
+    const At at = kept_at(p, point);
     return axes.reduce(te::sum, te::exp(as(acc, x.at(axes.add_to(at))) - shift.at(at)));
   });
   return {te::compute("reduce", te_shape(p.out), [&](const std::vector<te::Var>& point) {

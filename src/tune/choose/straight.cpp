@@ -51,18 +51,19 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
       s.set_scope(block, buffer, ir::ScopeKind::Register);
       tiles.push_back(next);
     } else {
-      as_vectors(s, s.loops(next).back(), plan.width(), plan.lanes);
+      as_vectors(s, s.loops(next).back(), plan.lanes);
     }
   }
   tiles.push_back(s.decompose_reduction(block, loops[plan.reduced.front()]));
   if (plan.unroll > 1) s.unroll(s.split<2>(loops[plan.reduced.back()], {kOpen, plan.unroll})[1]);
   s.unroll(r1);
-  as_vectors(s, l1, plan.width(), plan.lanes);
+  as_vectors(s, l1, plan.lanes);
   for (const BlockRef& b : tiles) {
     const std::vector<LoopRef> own = s.loops(b);
-    as_vectors(s, own.back(), plan.width(), plan.lanes);
+    as_vectors(s, own.back(), plan.lanes);
     for (size_t i = outer.size(); i + 1 < own.size(); ++i) s.unroll(own[i]);
   }
+  keep_whole_vectors(s, stage, block, cheap ? buffer : buffer + "_register", plan.lane, plan.lanes);
   run_in_threads(s, outer, together, stage.work(sizes));
 }
 

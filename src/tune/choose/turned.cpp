@@ -107,9 +107,9 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
   const BlockRef init = s.decompose_reduction(block, loops[plan.reduced.front()]);
   if (plan.unroll > 1) s.unroll(s.split<2>(loops[plan.reduced.back()], {kOpen, plan.unroll})[1]);
   s.unroll(r1);
-  as_vectors(s, l1, plan.width(), plan.lanes);
+  as_vectors(s, l1, plan.lanes);
   const std::vector<LoopRef> zero = s.loops(init);
-  as_vectors(s, zero.back(), plan.width(), plan.lanes);
+  as_vectors(s, zero.back(), plan.lanes);
   for (size_t i = outer.size() + 1; i + 1 < zero.size(); ++i) s.unroll(zero[i]);
 
   std::vector<ir::Var> vars;
@@ -128,7 +128,7 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
     if (d != lane_dim) lanes_last.push_back(copy[inside + d]);
   lanes_last.push_back(copy[inside + lane_dim]);
   s.reorder(lanes_last);
-  as_vectors(s, lanes_last.back(), plan.width(), plan.lanes);
+  as_vectors(s, lanes_last.back(), plan.lanes);
   for (size_t d = 0; d + 1 < rank; ++d) s.unroll(lanes_last[d]);
   const size_t fused = run_in_threads(s, outer, first, stage.work(sizes));
   turn(s, out, outer.size() - fused, lane_dim, row_dim, plan);
