@@ -84,9 +84,10 @@ def run_case(engine, model, sets, rtol, atol):
 
 
 def phrase(why):
-    """The first line that says something, short."""
-    lines = [line.strip() for line in why.splitlines() if re.search("[a-z]", line)]
-    return re.sub(r"0x[0-9a-f]+", "", lines[0])[:120] if lines else ""
+    """The line that says most, short."""
+    lines = [line.strip() for line in why.splitlines() if re.search("[a-z]", line) and not line.strip().endswith("Error:")]
+    telling = [line for line in lines if re.match("Mismatch|.*shapes .* mismatch", line)] or lines
+    return re.sub(r"0x[0-9a-f]+", "", telling[0])[:120] if telling else ""
 
 
 def write_list(path, results, complete):
