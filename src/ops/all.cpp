@@ -136,17 +136,25 @@ const OpDef& op(std::string_view name) {
   return *found;
 }
 
+const std::vector<RuleOf>& onnx_rules() {
+  static const std::vector<OnnxRule> contrib = contrib_rules();
+  static const std::vector<RuleOf> rules = [] {
+    std::vector<RuleOf> list;
+    for (const OpDef* def : all())
+      for (const OnnxRule& rule : def->onnx) list.push_back({&rule, def});
+    for (const OnnxRule& rule : contrib) list.push_back({&rule, nullptr});
+    return list;
+  }();
+  return rules;
+}
+
 const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opset) {
-  static const std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> rules =
-      [] {
-        std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> map;
-        for (const OpDef* def : all())
-          for (const OnnxRule& rule : def->onnx)
-            map.emplace(std::pair(rule.domain, rule.op), &rule);
-        static const std::vector<OnnxRule> contrib = contrib_rules();
-        for (const OnnxRule& rule : contrib) map.emplace(std::pair(rule.domain, rule.op), &rule);
-        return map;
-      }();
+  static const auto rules = [] {
+    std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> map;
+    for (const auto& [rule, def] : onnx_rules())
+      map.emplace(std::pair(rule->domain, rule->op), rule);
+    return map;
+  }();
   const auto [first, last] = rules.equal_range({domain == "ai.onnx" ? "" : domain, op});
   for (auto it = first; it != last; ++it)
     if (it->second->from <= opset && opset <= it->second->to) return it->second;

@@ -255,7 +255,9 @@ void from_onnx(const OnnxNode& n, Builder& g) {
   const std::vector<ValueId> probs = g.calls(
       op("attention_probs"), attrs, {scores, n.in(3), n.in(6), n.in(4)}, n.wants(3) ? 2 : 1);
   const ValueId y = g.call(op("attention_mix"), attrs, {probs[0], value});
-  g.outputs(n, {y, key, value, n.wants(3) ? probs[1] : kNoValue});
+  std::vector<ValueId> results = {y, key, value};
+  if (n.wants(3)) results.push_back(probs[1]);
+  g.outputs(n, results);
 }
 
 OpDef step(std::string_view name, FusionKind fusion, std::vector<Type> (*infer)(const Call&),

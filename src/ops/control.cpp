@@ -146,6 +146,14 @@ std::vector<te::Tensor> pick(const Call& call) {
   })};
 }
 
+bool ranks_differ(const Builder& g, const Function& a, const Function& b) {
+  for (size_t i = 0; i < a.outputs.size() && i < b.outputs.size(); ++i) {
+    const TensorType *x = g.type(a.outputs[i]).tensor(), *y = g.type(b.outputs[i]).tensor();
+    if (x && y && x->rank() != y->rank()) return true;
+  }
+  return false;
+}
+
 void if_from_onnx(const OnnxNode& n, Builder& g) {
   const OnnxSubgraph &yes = n.attr_graph("then_branch"), &no = n.attr_graph("else_branch");
   if (const ConstantNode* c = g.constant_of(n.need(0)); c && c->count() == 1) {
@@ -154,7 +162,21 @@ void if_from_onnx(const OnnxNode& n, Builder& g) {
   }
   std::vector<Function> bodies;
   bodies.push_back(yes.build(g, {}));
+  const Builder::Checkpoint before = g.checkpoint();
   bodies.push_back(no.build(g, {}));
+  if (ranks_differ(g, bodies[0], bodies[1])) {
+    // What exporters make of "squeeze this dimension if it is 1": the rest of the model is written
+    // for one of the ranks. The first branch is taken, and a run for which it is not is refused.
+    bodies.pop_back();
+    g.rollback(before);
+    const std::vector<ValueId> condition{n.need(0)};
+    const Call call(g.graph(), if_op(), Attrs(), condition, g.origin(), {});
+    call.check(ir::ne(call.element(0, 0), 0),
+               "the branches give tensors of different ranks, and the model was compiled for the "
+               "first one; compile with fixed dimensions (--dim) for the other");
+    g.outputs(n, g.splice(std::move(bodies[0])));
+    return;
+  }
   g.outputs(n, g.calls(if_op(), {}, {n.need(0)}, yes.outputs(), std::move(bodies)));
 }
 

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConvTranspose as a plain sum of products over an input that a stage before it spreads out:
+// ConvTranspose as a plain sum of products, in one of two ways.
+//
+// "spread": a stage before it spreads the input out.
 //   S[q] = X[(q - offset) / stride] where that is a whole number inside of X, else 0
 //   Y[o] = sum over k of S[o + k * dilation] * W[kernel - 1 - k]
+//
+// "phases", without dilation: results that are a stride apart use the same weights, so that no term
+// is known to be 0. P and V are X and W with zeros around them.
+//   Z[q, r] = sum over j of P[q + blocks - 1 - j] * V[j * stride + r]
+//   Y[o] = Z[(o + pad) / stride, (o + pad) % stride]
+#include <algorithm>
+
 #include "graph/onnx_node.h"
 #include "ir/print.h"
 #include "ops/checks.h"
@@ -111,34 +120,114 @@ te::Tensor spread_out(const te::Tensor& x, const std::vector<Spread>& spreads) {
   });
 }
 
-std::vector<te::Tensor> define(const Call& call) {
-  const ConvTransposeAttrs& attrs = call.attrs<ConvTransposeAttrs>();
-  const ir::Elem elem = call.elem(0), acc = wide(elem);
+te::Tensor with_bias(const Call& call, const te::Tensor& y) {
+  const ir::Elem elem = call.elem(0);
+  if (!call.has(2)) return as(elem, y);
+  return te::compute("conv_bias", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+    return as(elem, y.at(indices_of(axes)) + as(y.elem(), call.in(2)(axes[1])));
+  });
+}
+
+/// Channels of the input and filters of the weights that output channel m uses.
+struct Channels {
+  Channels(const Call& call)
+      : group(call.attrs<ConvTransposeAttrs>().group),
+        in(simplified(call.shape(0)[1] / group)),
+        out(call.shape(1)[1]) {}
+  te::Expr channel(const te::Expr& m, const te::Expr& c) const {
+    return group == 1 ? c : m / te::Expr(out) * te::Expr(in) + c;
+  }
+  te::Expr filter(const te::Expr& m) const { return group == 1 ? m : m % te::Expr(out); }
+
+  int64_t group;
+  Dim in, out;  // of a group
+};
+
+std::vector<te::Tensor> define_spread(const Call& call) {
+  const ir::Elem acc = wide(call.elem(0));
   const std::vector<Spread> dims = spreads(call);
   const te::Tensor x = spread_out(call.in(0), dims), &w = call.in(1);
-  const Dim per_group_in = simplified(call.shape(0)[1] / attrs.group);
-  const Dim per_group_out = call.shape(1)[1];
-  std::vector<te::Axis> over = {te::reduce_axis(per_group_in, "rc")};
+  const Channels channels(call);
+  std::vector<te::Axis> over = {te::reduce_axis(channels.in, "rc")};
   for (size_t d = 0; d < dims.size(); ++d)
     over.push_back(te::reduce_axis(dims[d].kernel, str("k", d)));
   const te::Tensor y =
       te::compute("conv_transpose", call.out_shape(), [&](const std::vector<te::Var>& axes) {
-        te::Expr channel = over[0], filter = axes[1];
-        if (attrs.group != 1) {
-          channel = axes[1] / per_group_out * per_group_in + over[0];
-          filter = axes[1] % per_group_out;
-        }
-        At at = {axes[0], channel}, weight = {channel, filter};
+        const te::Expr channel = channels.channel(axes[1], over[0]);
+        At at = {axes[0], channel}, weight = {channel, channels.filter(axes[1])};
         for (size_t d = 0; d < dims.size(); ++d) {
           at.push_back(axes[d + 2] + over[d + 1] * dims[d].dilation);
           weight.push_back((dims[d].kernel - 1) - over[d + 1]);
         }
         return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
       });
-  if (!call.has(2)) return {as(elem, y)};
-  return {te::compute("conv_bias", call.out_shape(), [&](const std::vector<te::Var>& axes) {
-    return as(elem, y.at(indices_of(axes)) + as(acc, call.in(2)(axes[1])));
-  })};
+  return {with_bias(call, y)};
+}
+
+bool has_phases(const Call& call) {
+  const std::vector<Spread> dims = spreads(call);
+  return std::all_of(dims.begin(), dims.end(), [](const Spread& s) { return s.dilation == 1; }) &&
+         std::any_of(dims.begin(), dims.end(), [](const Spread& s) { return s.stride != 1; });
+}
+
+/// Dimensions 2 and on of `t` with `before` zeros before them, in these extents.
+te::Tensor zeros_around(const te::Tensor& t, const std::vector<Dim>& before,
+                        const std::vector<Dim>& extents) {
+  te::Shape shape = shape_of(t);
+  for (size_t d = 0; d < extents.size(); ++d) shape[d + 2] = extents[d];
+  return te::compute(str(t.name(), "_padded"), shape, [&](const std::vector<te::Var>& axes) {
+    At at = indices_of(axes);
+    te::Expr inside = true;
+    for (size_t d = 0; d < extents.size(); ++d) {
+      at[d + 2] = at[d + 2] - te::Expr(before[d]);
+      inside = inside && 0 <= at[d + 2] && at[d + 2] < te::Expr(t.shape()[d + 2]);
+    }
+    return te::guard(inside, t.at(at), 0);
+  });
+}
+
+std::vector<te::Tensor> define_phases(const Call& call) {
+  const ir::Elem acc = wide(call.elem(0));
+  const std::vector<Spread> dims = spreads(call);
+  const Channels channels(call);
+  std::vector<Dim> before, extents, none, weight_extents;
+  std::vector<te::Axis> over = {te::reduce_axis(channels.in, "rc")};
+  te::Shape shape = {call.out_shape()[0], call.out_shape()[1]};
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const Dim blocks = simplified(ir::ceil_div(dims[d].kernel, Dim(dims[d].stride)));
+    const Dim places =
+        simplified(ir::ceil_div(dims[d].out + dims[d].pad_begin, Dim(dims[d].stride)));
+    before.push_back(simplified(blocks - 1));
+    extents.push_back(simplified(places + blocks - 1));
+    none.push_back(Dim(0));
+    weight_extents.push_back(simplified(blocks * dims[d].stride));
+    over.push_back(te::reduce_axis(blocks, str("j", d)));
+    shape.push_back(places);
+  }
+  for (const Spread& s : dims) shape.push_back(te::Expr(s.stride));
+  const te::Tensor x = zeros_around(call.in(0), before, extents);
+  const te::Tensor w = zeros_around(call.in(1), none, weight_extents);
+  const te::Tensor z = te::compute("phases", shape, [&](const std::vector<te::Var>& axes) {
+    const te::Expr channel = channels.channel(axes[1], over[0]);
+    At at = {axes[0], channel}, weight = {channel, channels.filter(axes[1])};
+    for (size_t d = 0; d < dims.size(); ++d) {
+      at.push_back(axes[d + 2] + te::Expr(before[d]) - over[d + 1]);
+      weight.push_back(over[d + 1] * dims[d].stride + axes[d + 2 + dims.size()]);
+    }
+    return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
+  });
+  const te::Tensor y =
+      te::compute("conv_transpose", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+        At at = {axes[0], axes[1]}, phase;
+        for (size_t d = 0; d < dims.size(); ++d) {
+          const te::Expr place = axes[d + 2] + te::Expr(dims[d].pad_begin);
+          at.push_back(place / dims[d].stride);
+          phase.push_back(place % dims[d].stride);
+        }
+        at.insert(at.end(), phase.begin(), phase.end());
+        return z.at(at);
+      });
+  return {with_bias(call, y)};
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {
@@ -157,12 +246,13 @@ void from_onnx(const OnnxNode& n, Builder& g) {
 }  // namespace
 
 const OpDef& conv_transpose_op() {
-  static const OpDef def =
-      define_op<ConvTransposeAttrs>({.name = "conv_transpose",
-                                     .fusion = FusionKind::OutFusable,
-                                     .infer = infer,
-                                     .algorithms = {{.name = "spread", .define = define}},
-                                     .onnx = {{.op = "ConvTranspose", .rule = from_onnx}}});
+  static const OpDef def = define_op<ConvTransposeAttrs>(
+      {.name = "conv_transpose",
+       .fusion = FusionKind::OutFusable,
+       .infer = infer,
+       .algorithms = {{.name = "phases", .define = define_phases, .applies = has_phases},
+                      {.name = "spread", .define = define_spread}},
+       .onnx = {{.op = "ConvTranspose", .rule = from_onnx}}});
   return def;
 }
 

@@ -79,9 +79,17 @@ Plan plan(const Call& call) {
   return out;
 }
 
+/// A point of a result with kept dimensions: 0 in those that are reduced.
+At kept_at(const Plan& p, const std::vector<te::Var>& point) {
+  At at = indices_of(point);
+  for (size_t d = 0; d < at.size(); ++d)
+    if (ir::is_true(p.reduced[d])) at[d] = 0;
+  return at;
+}
+
 /// Where a point of the result lies when the reduced dimensions are kept with extent 1.
 At kept_at(const Call& call, const Plan& p, const std::vector<te::Var>& point) {
-  if (call.attrs<ReduceAttrs>().keepdims) return indices_of(point);
+  if (call.attrs<ReduceAttrs>().keepdims) return kept_at(p, point);
   At at;
   for (size_t d = 0; d < p.reduced.size(); ++d) {
     Expr i = 0;
@@ -201,12 +209,12 @@ std::vector<te::Tensor> define_log_sum_exp(const Call& call) {
   for (size_t d = 0; d < p.reduced.size(); ++d)
     kept.push_back(choose(p.reduced[d], Dim(1), call.shape(0)[d]));
   const te::Tensor most = te::compute("most", kept, [&](const std::vector<te::Var>& point) {
-    return axes.reduce(te::max_over, as(acc, x.at(axes.add_to(indices_of(point)))));
+    return axes.reduce(te::max_over, as(acc, x.at(axes.add_to(kept_at(p, point)))));
   });
   const te::Tensor shift = te::map(
       most, [](const Expr& m) { return te::select(te::isinf(m), te::cast(m.elem(), 0), m); });
   const te::Tensor sum = te::compute("sum", kept, [&](const std::vector<te::Var>& point) {
-    const At at = indices_of(point);
+    const At at = kept_at(p, point);
     return axes.reduce(te::sum, te::exp(as(acc, x.at(axes.add_to(at))) - shift.at(at)));
   });
   return {te::compute("reduce", te_shape(p.out), [&](const std::vector<te::Var>& point) {
@@ -232,10 +240,31 @@ std::vector<Type> infer_ordered(const Call& call) {
   return {tensor_of(call.elem(0), plan(call).out)};
 }
 
+/// Of a list, such as a shape, whose elements are known as formulas.
+template <Dim (*Combine)(const Dim&, const Dim&), int64_t Identity>
+std::vector<Elements> elements(const Call& call) {
+  if (call.elem(0) != ir::Elem::I64) return {};  // others may wrap
+  const Elements list = list_of(call, 0);
+  const std::vector<ir::Expr> reduced = reduced_dims(call);
+  if (!list || (!reduced.empty() && !ir::const_int(reduced[0]))) return {};
+  if (reduced.empty() || ir::is_false(reduced[0])) return {list};
+  if (list->empty()) return {std::vector{Dim(Identity)}};
+  Dim out = list->front();
+  for (size_t i = 1; i < list->size(); ++i) out = Combine(out, (*list)[i]);
+  return {std::vector{out}};
+}
+Dim add(const Dim& a, const Dim& b) { return a + b; }
+Dim multiply(const Dim& a, const Dim& b) { return a * b; }
+Dim greater(const Dim& a, const Dim& b) { return ir::max(a, b); }
+Dim lesser(const Dim& a, const Dim& b) { return ir::min(a, b); }
+
+using ElementsRule = std::vector<Elements> (*)(const Call&);
+
 struct Row {
   std::string_view name, onnx;
   std::vector<Type> (*infer)(const Call&);
   std::vector<te::Tensor> (*define)(const Call&);
+  ElementsRule elements = nullptr;
 };
 constexpr std::array<Row, 11> kRows = {{
     {"reduce_l1", "ReduceL1", infer, define_l1},
@@ -243,11 +272,11 @@ constexpr std::array<Row, 11> kRows = {{
     {"reduce_log_sum", "ReduceLogSum", infer, define_log_sum},
     {"reduce_log_sum_exp", "ReduceLogSumExp", infer, define_log_sum_exp},
     {"reduce_lp", "", infer, define_lp},
-    {"reduce_max", "ReduceMax", infer_ordered, define_max},
+    {"reduce_max", "ReduceMax", infer_ordered, define_max, elements<greater, INT64_MIN>},
     {"reduce_mean", "ReduceMean", infer, define_mean},
-    {"reduce_min", "ReduceMin", infer_ordered, define_min},
-    {"reduce_prod", "ReduceProd", infer, define_prod},
-    {"reduce_sum", "ReduceSum", infer, define_sum},
+    {"reduce_min", "ReduceMin", infer_ordered, define_min, elements<lesser, INT64_MAX>},
+    {"reduce_prod", "ReduceProd", infer, define_prod, elements<multiply, 1>},
+    {"reduce_sum", "ReduceSum", infer, define_sum, elements<add, 0>},
     {"reduce_sum_square", "ReduceSumSquare", infer, define_sum_square},
 }};
 
@@ -271,6 +300,7 @@ std::vector<OpDef> make_ops() {
     OpDef def{.name = row.name,
               .fusion = FusionKind::Reduction,
               .infer = row.infer,
+              .elements = row.elements,
               .algorithms = {{.name = "direct", .define = row.define}}};
     if (!row.onnx.empty()) def.onnx = {{.op = row.onnx, .rule = from_onnx}};
     out.push_back(define_op<ReduceAttrs>(std::move(def)));

@@ -29,8 +29,9 @@ WindowAttrs window_attrs(const graph::OnnxNode& node) {
 }
 
 Dim Window::padded() const {
+  const Dim all = in + pad_begin + pad_end;
   const Dim covered = (out - 1) * stride + (kernel - 1) * dilation + 1;
-  return graph::simplified(ir::max(in + pad_begin + pad_end, covered));
+  return graph::simplified(ceil_mode ? ir::max(all, covered) : all);
 }
 
 bool Window::needs_padding() const {
@@ -61,7 +62,8 @@ std::vector<Window> windows(const Call& call, const WindowAttrs& attrs, const gr
              .pad_begin = Dim(0),
              .pad_end = Dim(0),
              .stride = strides[d],
-             .dilation = dilations[d]};
+             .dilation = dilations[d],
+             .ceil_mode = attrs.ceil_mode};
     const Dim reach = (w.kernel - 1) * w.dilation + 1;
     if (attrs.auto_pad == AutoPad::SameUpper || attrs.auto_pad == AutoPad::SameLower) {
       w.out = graph::simplified(ir::ceil_div(w.in, Dim(w.stride)));

@@ -26,9 +26,9 @@ struct Window {
   graph::Dim in, kernel, out;
   graph::Dim pad_begin, pad_end;
   int64_t stride = 1, dilation = 1;
+  bool ceil_mode = false;  // the last window may reach beyond the pads
 
-  /// Extent of the input with all that the windows cover: more than pads where ceil_mode lets the
-  /// last window reach beyond them.
+  /// Extent of the input with all that the windows cover.
   graph::Dim padded() const;
   bool needs_padding() const;
 };

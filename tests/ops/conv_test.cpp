@@ -49,6 +49,27 @@ TEST(ConvInteger, PadsWithTheZeroPoint) {
   EXPECT_EQ(numbers(y[0]), (Numbers{4, 8}));
 }
 
+TEST(ConvTranspose, DilatesGroupsAndPads) {
+  const auto y = run_node({.op = "ConvTranspose",
+                           .attributes = {{"group", Ints::value_type{2}},
+                                          {"dilations", Ints{2}},
+                                          {"pads", Ints{1, 0}}}},
+                          {floats({1, 2, 2}, {1, 2, 3, 4}), floats({2, 1, 2}, {1, 10, 100, 1000})});
+  EXPECT_EQ(numbers(y[0]), (Numbers{2, 10, 20, 400, 3000, 4000}));
+}
+
+TEST(ConvTranspose, TakesGroupsInPhases) {
+  const auto y = run_node({.op = "ConvTranspose",
+                           .attributes = {{"group", Ints::value_type{2}},
+                                          {"strides", Ints{2}},
+                                          {"pads", Ints{1, 0}},
+                                          {"output_padding", Ints{1}}},
+                           .constants = {1},
+                           .symbolic = true},
+                          {floats({1, 2, 2}, {1, 2, 3, 4}), floats({2, 1, 3}, {1, 2, 3, 4, 5, 6})});
+  EXPECT_EQ(numbers(y[0]), (Numbers{2, 5, 4, 6, 0, 15, 34, 20, 24, 0}));
+}
+
 TEST(ConvTranspose, SpreadsTheInput) {
   const TestNode node{.op = "ConvTranspose", .attributes = {{"strides", Ints{2}}}};
   const auto x = floats({1, 1, 2}, {1, 2}), w = floats({1, 1, 3}, {1, 10, 100});

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/ops.h"
 #include "ops/run_node.h"
 
 namespace tilewright::ops {
@@ -41,6 +42,16 @@ TEST(Reduce, OverNothingGivesTheIdentity) {
   EXPECT_EQ(run("ReduceProd"), 1);
   EXPECT_EQ(run("ReduceLogSumExp"), -inf);
   EXPECT_TRUE(std::isnan(run("ReduceMean")));
+}
+
+TEST(Reduce, OfAShapeIsAFormula) {
+  graph::Builder g;
+  graph::TensorType type;
+  type.shape = {g.symbol("n"), g.symbol("m")};
+  const graph::ValueId shape = g.call(op("shape"), ShapeAttrs{}, {g.input("x", type)});
+  const graph::ValueId product = g.call(op("reduce_prod"), ReduceAttrs{}, {shape});
+  ASSERT_TRUE(g.value(product).elements.has_value());
+  EXPECT_TRUE(graph::same(g.value(product).elements->at(0), type.shape[0] * type.shape[1]));
 }
 
 TEST(Reduce, LogSumExpOfLargeValuesStaysFinite) {

@@ -29,9 +29,6 @@ using graph::ValueId;
 
 void Frame::add_initializers(const GraphProto& graph) {
   const auto add = [&](std::string_view name, auto tensor) {
-    if (name.empty())
-      refuse("frontend.onnx.initializer_name", "an initialiser has no name",
-             "the file may be damaged: export or download the model again");
     if (!initializers.emplace(name, tensor).second)
       refuse("frontend.onnx.name_twice",
              str("two initialisers have the name `", shortened(name), "`"),
