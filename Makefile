@@ -3,9 +3,11 @@
 JOBS ?= $(shell nproc)
 FUZZ_ARGS ?=
 FUZZ_SECONDS ?= 60
+FUZZ_GRAPHS ?= 10000
+PYTHON = PYTHONPATH=build/release/python .venv/bin/python
 FORMATTED = git ls-files -co --exclude-standard '*.h' '*.hpp' '*.cpp' '*.c' | xargs -r ls -d 2>/dev/null
 
-.PHONY: help demo build test format check-format check-source sanitize ctest fuzz drill bench-kernels
+.PHONY: help demo build test format check-format check-source sanitize ctest python-test conformance fuzz fuzz-graphs drill bench-kernels
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
@@ -13,7 +15,7 @@ help:            ## this list
 demo: build/.setup-demo build   ## build, then read the text in a picture with two real models
 	@PYTHONPATH=build/release/python .venv/bin/python examples/read_text.py
 
-test: check-format check-source sanitize ctest   ## everything that must hold before a merge; ctest comes last
+test: check-format check-source sanitize ctest python-test   ## everything that must hold before a merge
 
 build: build/.setup   ## the product, in build/release
 	@cmake --preset release -Wno-dev >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
@@ -21,6 +23,15 @@ build: build/.setup   ## the product, in build/release
 
 ctest: build
 	ctest --preset release -j $(JOBS)
+
+python-test: build
+	$(PYTHON) tools/operators_doc.py
+	$(PYTHON) -m pytest -q tests/python
+	$(PYTHON) tests/conformance/run.py --sample 300 --jobs $(JOBS) --expect tests/conformance/not_passing.txt
+	$(PYTHON) tests/fuzz_graphs/run.py --count 200 --jobs $(JOBS)
+
+conformance: build   ## every case of the ONNX package; what does not pass must be on the list
+	$(PYTHON) tests/conformance/run.py --jobs $(JOBS) --expect tests/conformance/not_passing.txt
 
 # The parts that read untrusted bytes, under sanitizers (TW_UNTRUSTED in cmake/Tests.cmake).
 sanitize: build/.setup
@@ -41,13 +52,17 @@ check-source: build/.setup
 	@python3 tools/steps_doc.py
 	@python3 tools/planted_bugs.py --check
 
-fuzz: build      ## long random testing; FUZZ_ARGS and FUZZ_SECONDS reach the programs
+fuzz: fuzz-graphs      ## long random testing; FUZZ_ARGS, FUZZ_SECONDS and FUZZ_GRAPHS reach the programs
 	@for p in build/release/fuzz/*; do [ -x $$p ] || continue; echo $$p $(FUZZ_ARGS); $$p $(FUZZ_ARGS) || exit 1; done
 	@cmake --preset fuzz -Wno-dev >build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
 	@cmake --build --preset fuzz -j $(JOBS)
 	@for p in build/fuzz/fuzz-guided/*; do [ -x $$p ] || continue; \
 	   corpus=build/fuzz/corpus/$$(basename $$p); mkdir -p $$corpus; \
-	   echo $$p; $$p -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$corpus/ $$corpus || exit 1; done
+	   seeds=$$(ls -d tests/fuzz/corpus/$$(basename $$p | sed s/^fuzz_//) 2>/dev/null); \
+	   echo $$p; $$p -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$corpus/ $$corpus $$seeds || exit 1; done
+
+fuzz-graphs: build   ## random graphs against ONNX Runtime
+	$(PYTHON) tests/fuzz_graphs/run.py --count $(FUZZ_GRAPHS) --jobs $(JOBS)
 
 drill: build/.setup   ## plant known bugs one by one; do the tests of their layer catch them?
 	@tools/planted_bugs.py

@@ -1,5 +1,6 @@
 # The Python extension tilewright._native, beside a copy of the package in build/<preset>/python.
-# Needs nanobind in the interpreter that is found; without it there is no extension.
+# Needs nanobind in the interpreter that is found; without it there is no extension. `pip install .`
+# (pyproject.toml) installs the component `python`: the extension and the command line.
 
 set(TILEWRIGHT_PYTHON_EXECUTABLE "" CACHE FILEPATH "The interpreter to build the extension for")
 
@@ -8,6 +9,9 @@ function(tw_add_python)
     return()
   endif()
   set(python ${TILEWRIGHT_PYTHON_EXECUTABLE})
+  if(SKBUILD)
+    set(python ${Python_EXECUTABLE})
+  endif()
   if(NOT python AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
     set(python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   endif()
@@ -31,7 +35,9 @@ function(tw_add_python)
   target_link_libraries(python_native PRIVATE ${TW_EVERYTHING})
   # The layers' symbols stay inside, so that another LLVM in the process does not meet ours.
   target_link_options(python_native PRIVATE -Wl,--exclude-libs,ALL)
-  file(GLOB package CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/tilewright/*.py)
+  install(TARGETS python_native LIBRARY DESTINATION tilewright COMPONENT python)
+  install(TARGETS tilewright RUNTIME DESTINATION tilewright/bin COMPONENT python)
+  file(GLOB package CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/tilewright/*)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/tilewright)
   foreach(source ${package})
     cmake_path(GET source FILENAME name)

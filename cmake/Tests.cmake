@@ -82,6 +82,11 @@ function(tw_add_tests)
     endif()
   endforeach()
 
+  if(TARGET tilewright_runtime)
+    add_test(NAME runtime.Library.NeedsNothingButTheCLibrary
+      COMMAND sh -c "! readelf -d $<TARGET_FILE:tilewright_runtime> | grep -E 'NEEDED.*(stdc|gcc|LLVM)'")
+  endif()
+
   file(GLOB_RECURSE llvm_sources CONFIGURE_DEPENDS ${tests}/target/llvm/*.cpp)
   if(TILEWRIGHT_LLVM AND llvm_sources)
     tw_libraries_of(link target ${TW_TESTS_USE_target})

@@ -1,32 +1,31 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the build and the tests need on Debian 12, and only what is missing.
-#   tools/setup.sh           compiler, libraries, cross tools (apt)
-#   tools/setup.sh --demo    also the models of the demo and what it compares with (pip into .venv)
+#   tools/setup.sh           compiler, libraries, cross tools (apt); what the Python part needs (pip into .venv)
+#   tools/setup.sh --demo    also the models of the demo (pip into .venv)
 #   tools/setup.sh --bench   also the peers the benchmarks compare with (apt, pip into .venv)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-  g++ cmake ninja-build ccache python3
+  g++ cmake ninja-build ccache python3 python3-venv python3-dev
   llvm-22-dev clang-22 lld-22 clang-format-22 libclang-rt-22-dev zlib1g-dev libzstd-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
   libgtest-dev libbenchmark-dev libz3-dev
   qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
 )
-wheels=()
 bare_wheels=()  # installed without what they depend on
+wheels=(numpy onnx==1.23.2 onnxruntime ml_dtypes nanobind scikit-build-core pytest)
 
 case "${1:-}" in
   "") ;;
   --demo)
-    packages+=(python3-venv python3-dev)
-    wheels=(numpy nanobind onnxruntime pillow)
+    wheels+=(pillow)
     bare_wheels=(rapidocr-onnxruntime)  # for its models; nothing of its code is run
     ;;
   --bench)
-    packages+=(python3-venv libopenblas-dev)
-    wheels=(numpy matplotlib onnx onnxruntime openvino mkl)
+    packages+=(libopenblas-dev)
+    wheels+=(matplotlib openvino mkl)
     ;;
   *) echo "usage: tools/setup.sh [--demo|--bench]" >&2; exit 1 ;;
 esac
@@ -54,19 +53,18 @@ if [ ${#missing[@]} -gt 0 ]; then
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
-if [ ${#wheels[@]} -gt 0 ]; then
-  [ -x .venv/bin/pip ] || { echo "setup: creating .venv"; python3 -m venv .venv; }
-  absent=()
-  for wheel in "${wheels[@]}"; do
-    .venv/bin/pip show -q "$wheel" >/dev/null 2>&1 || absent+=("$wheel")
-  done
-  if [ ${#absent[@]} -gt 0 ]; then
-    echo "setup: installing into .venv with pip: ${absent[*]}"
-    .venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
-  fi
-  for wheel in "${bare_wheels[@]}"; do
-    .venv/bin/pip show -q "$wheel" >/dev/null 2>&1 && continue
-    echo "setup: installing into .venv with pip, without its dependencies: $wheel"
-    .venv/bin/pip install -q --disable-pip-version-check --no-deps "$wheel"
-  done
+[ -x .venv/bin/pip ] || { echo "setup: creating .venv"; python3 -m venv .venv; }
+absent=()
+for wheel in "${wheels[@]}"; do
+  name=${wheel%%=*}
+  compgen -G ".venv/lib/python3*/site-packages/${name//-/_}-*.dist-info" >/dev/null || absent+=("$wheel")
+done
+if [ ${#absent[@]} -gt 0 ]; then
+  echo "setup: installing into .venv with pip: ${absent[*]}"
+  .venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
 fi
+for wheel in "${bare_wheels[@]}"; do
+  compgen -G ".venv/lib/python3*/site-packages/${wheel//-/_}-*.dist-info" >/dev/null && continue
+  echo "setup: installing into .venv with pip, without its dependencies: $wheel"
+  .venv/bin/pip install -q --disable-pip-version-check --no-deps "$wheel"
+done

@@ -260,8 +260,9 @@ TW_API tw_status tw_bind_output(tw_context* context, int32_t index, void* data, 
 
 TW_API tw_status tw_run(tw_context* context);
 
-/* Returns at once; `done` is called from another thread, after which the context can be used again.
- * tw_wait waits for that and returns the run's status. */
+/* Returns at once. When the run has ended the context can be used again, `done` (if not NULL) is
+ * called from the thread that ran it, and may start the next run but not release the context.
+ * tw_wait waits for the end of the run, not of `done`, and returns the run's status. */
 typedef void (*tw_done)(void* user, tw_status status);
 TW_API tw_status tw_run_async(tw_context* context, tw_done done, void* user);
 TW_API tw_status tw_wait(tw_context* context);

@@ -205,7 +205,8 @@ class Context {
   template <class T>
   void set_input(const char* name, T* data, std::initializer_list<int64_t> dims,
                  bool donate = false) {
-    set_input(tw_find_input(module_, name), data, std::span(dims.begin(), dims.size()), donate);
+    set_input(found(tw_find_input(module_, name), name), data, std::span(dims.begin(), dims.size()),
+              donate);
   }
   void set_input(int32_t i, const Value& value) {
     check(tw_set_input_value(context_, i, value.get()), context_);
@@ -236,7 +237,7 @@ class Context {
     check(tw_output(context_, i, &view), context_);
     return TensorView(view);
   }
-  TensorView output(const char* name) { return output(tw_find_output(module_, name)); }
+  TensorView output(const char* name) { return output(found(tw_find_output(module_, name), name)); }
   Value output_value(int32_t i) {
     tw_value* value = nullptr;
     check(tw_output_value(context_, i, &value), context_);
@@ -245,6 +246,12 @@ class Context {
   tw_context* get() const { return context_; }
 
  private:
+  static int32_t found(int32_t index, const char* name) {
+    if (index >= 0) return index;
+    throw Error(TW_INVALID_ARGUMENT,
+                ("the module has no input or output `" + std::string(name) + "`").c_str());
+  }
+
   tw_module* module_;
   tw_context* context_ = nullptr;
 };

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.h"
 
+#include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 #include "values.h"
@@ -16,43 +21,57 @@ namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
 
-/// Bytes at a multiple of 64, as the runtime wants a module in memory.
-class Aligned {
+/// The bytes of a module at an address that the runtime takes: a mapped file, or a copy.
+class Memory {
  public:
-  explicit Aligned(const nb::bytes& bytes) : size_(bytes.size()) {
-    data_ = std::aligned_alloc(4096, (size_ + 4095) / 4096 * 4096);
-    if (!data_) throw std::bad_alloc();
+  explicit Memory(const nb::bytes& bytes) : size_(bytes.size()) {
+    if (size_ == 0) return;
+    map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
     std::memcpy(data_, bytes.c_str(), size_);
   }
-  ~Aligned() { std::free(data_); }
-  Aligned(const Aligned&) = delete;
-  Aligned& operator=(const Aligned&) = delete;
+  explicit Memory(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat about{};
+    const bool ok = file >= 0 && fstat(file, &about) == 0;
+    size_ = ok ? static_cast<size_t>(about.st_size) : 0;
+    const int error = errno;
+    if (ok && size_ > 0) map(MAP_PRIVATE, file);
+    if (file >= 0) close(file);
+    if (!ok) throw nb::value_error((path + ": " + std::strerror(error)).c_str());
+  }
+  ~Memory() {
+    if (size_ > 0) munmap(data_, size_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
   const void* data() const { return data_; }
   size_t size() const { return size_; }
 
  private:
-  size_t size_;
-  void* data_;
+  void map(int flags, int file) {
+    data_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, flags, file, 0);
+    if (data_ == MAP_FAILED) {
+      size_ = 0;
+      throw std::bad_alloc();
+    }
+  }
+
+  size_t size_ = 0;
+  void* data_ = nullptr;
 };
 
 class Module {
  public:
-  Module(const nb::bytes& twm, int32_t threads) : bytes_(twm) {
-    require_ok(tw_load_memory(bytes_.data(), bytes_.size(), nullptr, &module_), nullptr);
-    tw_context_options options{};
-    options.threads = threads == 0 ? -1 : threads;
-    const tw_status status = tw_context_create(module_, &options, &context_);
-    if (status != TW_OK) {
-      tw_module_release(module_);
-      require_ok(status, nullptr);
-    }
-  }
+  Module(const nb::bytes& twm, int32_t threads) : memory_(twm), threads_(threads) { load(); }
+  Module(const std::string& path, int32_t threads) : memory_(path), threads_(threads) { load(); }
   ~Module() {
-    tw_context_release(context_);
+    for (tw_context* context : idle_) tw_context_release(context);
     tw_module_release(module_);
   }
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
+
+  nb::bytes bytes() const { return nb::bytes(memory_.data(), memory_.size()); }
 
   nb::list ports(bool inputs) const {
     nb::list out;
@@ -75,17 +94,19 @@ class Module {
   }
 
   nb::list run(const nb::list& inputs) {
-    for (size_t i = 0; i < inputs.size(); ++i) set(static_cast<int32_t>(i), inputs[i]);
+    const Lease lease(*this);
+    tw_context* context = lease.context;
+    for (size_t i = 0; i < inputs.size(); ++i) set(context, static_cast<int32_t>(i), inputs[i]);
     tw_status status;
     {
       nb::gil_scoped_release released;
-      status = tw_run(context_);
+      status = tw_run(context);
     }
-    require_ok(status, context_);
+    require_ok(status, context);
     nb::list out;
     for (int32_t i = 0; i < tw_output_count(module_); ++i) {
       tw_value* value;
-      require_ok(tw_output_value(context_, i, &value), context_);
+      require_ok(tw_output_value(context, i, &value), context);
       out.append(object_of(value));
       tw_value_release(value);
     }
@@ -93,7 +114,42 @@ class Module {
   }
 
  private:
-  void set(int32_t i, const nb::handle& object) {
+  /// A context for one run: one that is idle, or a new one when other threads hold them all.
+  struct Lease {
+    explicit Lease(Module& m) : module(m), context(m.take_context()) {}
+    ~Lease() { module.idle_.push_back(context); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    Module& module;
+    tw_context* context;
+  };
+
+  void load() {
+    require_ok(tw_load_memory(memory_.data(), memory_.size(), nullptr, &module_), nullptr);
+    try {
+      idle_.push_back(take_context());
+    } catch (...) {
+      tw_module_release(module_);
+      throw;
+    }
+  }
+
+  /// With the interpreter's lock held, which guards `idle_`.
+  tw_context* take_context() {
+    tw_context* context = nullptr;
+    if (!idle_.empty()) {
+      context = idle_.back();
+      idle_.pop_back();
+      return context;
+    }
+    tw_context_options options{};
+    options.threads = threads_ == 0 ? -1 : threads_;
+    require_ok(tw_context_create(module_, &options, &context), nullptr);
+    return context;
+  }
+
+  /// The caller's list keeps the data until the run has ended.
+  void set(tw_context* context, int32_t i, const nb::handle& object) {
     tw_port port;
     require_ok(tw_input_port(module_, i, &port), nullptr);
     if (port.kind == TW_TENSOR && nb::isinstance<nb::tuple>(object)) {
@@ -101,23 +157,27 @@ class Module {
       const auto elem = nb::cast<std::string>(parts[0]);
       if (elem != "string") {
         auto shape = nb::cast<std::vector<int64_t>>(parts[1]);
-        const Bytes bytes = nb::cast<Bytes>(parts[2]);  // the caller's list keeps it
-        const tw_tensor tensor =
-            tw_make_tensor(const_cast<uint8_t*>(bytes.data()), elem_from_name(elem),
-                           static_cast<int32_t>(shape.size()), shape.data());
-        require_ok(tw_set_input(context_, i, &tensor, 0), context_);
-        return;
+        const Bytes bytes = nb::cast<Bytes>(parts[2]);
+        const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % port.alignment == 0;
+        if (aligned || bytes.size() == 0) {
+          const tw_tensor tensor =
+              tw_make_tensor(const_cast<uint8_t*>(bytes.data()), elem_from_name(elem),
+                             static_cast<int32_t>(shape.size()), shape.data());
+          require_ok(tw_set_input(context, i, &tensor, 0), context);
+          return;
+        }
       }
     }
     tw_value* value = value_of(module_, object, port);
-    const tw_status status = tw_set_input_value(context_, i, value);
+    const tw_status status = tw_set_input_value(context, i, value);
     tw_value_release(value);
-    require_ok(status, context_);
+    require_ok(status, context);
   }
 
-  Aligned bytes_;
+  Memory memory_;
+  int32_t threads_;
   tw_module* module_ = nullptr;
-  tw_context* context_ = nullptr;
+  std::vector<tw_context*> idle_;
 };
 
 }  // namespace
@@ -125,6 +185,8 @@ class Module {
 void bind_module(nb::module_& m) {
   nb::class_<Module>(m, "Module")
       .def(nb::init<const nb::bytes&, int32_t>(), nb::arg("twm"), nb::arg("threads") = 0)
+      .def(nb::init<const std::string&, int32_t>(), nb::arg("path"), nb::arg("threads") = 0)
+      .def("bytes", &Module::bytes)
       .def("inputs", [](const Module& module) { return module.ports(true); })
       .def("outputs", [](const Module& module) { return module.ports(false); })
       .def("run", &Module::run, nb::arg("inputs"));

@@ -13,6 +13,7 @@
 #include "frontend/onnx/import.h"
 #include "module.h"
 #include "module/writer.h"
+#include "ops/all.h"
 #include "target/host.h"
 
 namespace nb = nanobind;
@@ -91,6 +92,24 @@ std::string emit(const nb::object& model, const std::string& stage, const std::s
   return driver::emit_model(read(model, dims), options, stage);
 }
 
+/// How an operator computes: te, loops, host, view or control.
+const char* form_of(const graph::OpDef& op) {
+  if (!op.algorithms.empty()) return "te";
+  if (op.loops) return "loops";
+  if (!op.host.empty()) return "host";
+  return op.special == graph::Special::View ? "view" : "control";
+}
+
+/// The rules for ONNX operators: (domain, operator, first opset, last opset, own operator, form).
+nb::list onnx_rules() {
+  nb::list out;
+  for (const auto& [rule, op] : ops::onnx_rules())
+    out.append(nb::make_tuple(std::string(rule->domain), std::string(rule->op), rule->from,
+                              rule->to, op ? std::string(op->name) : std::string(),
+                              op ? form_of(*op) : ""));
+  return out;
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -99,5 +118,6 @@ NB_MODULE(_native, m) {
   m.def("emit", emit, nb::arg("model"), nb::arg("stage"), nb::arg("target"), nb::arg("dims"),
         nb::arg("skip"));
   python::bind_module(m);
+  m.def("onnx_rules", onnx_rules);
   m.def("reference", reference, nb::arg("model"), nb::arg("inputs"));
 }

@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <string_view>
 #include <vector>
 
 namespace nb = nanobind;
@@ -44,10 +45,66 @@ nb::object tensor_object(const tw_value* value, const tw_tensor& view) {
                         nb::cast(bytes));
 }
 
+tw_value* plain_value(tw_module* module, const nb::handle& object, const tw_port& port);
+
+tw_value* sequence_value(tw_module* module, const nb::list& list, const tw_port& port) {
+  std::vector<tw_value*> items;
+  const auto release = [&] {
+    for (tw_value* item : items) tw_value_release(item);
+  };
+  tw_value* value = nullptr;
+  try {
+    for (const nb::handle& item : list) items.push_back(plain_value(module, item, port));
+    require_ok(tw_value_sequence(module, port.elem, items.data(), items.size(), &value), port);
+  } catch (...) {
+    release();
+    throw;
+  }
+  release();
+  return value;
+}
+
+tw_value* strings_value(tw_module* module, const nb::tuple& parts,
+                        const std::vector<int64_t>& shape, const tw_port& port) {
+  const auto texts = nb::cast<std::vector<std::string>>(parts[2]);
+  std::vector<tw_string> strings;
+  for (const std::string& t : texts) strings.push_back({t.data(), t.size()});
+  tw_value* value = nullptr;
+  require_ok(tw_value_strings(module, strings.data(), static_cast<int32_t>(shape.size()),
+                              shape.data(), &value),
+             port);
+  return value;
+}
+
+/// A value of anything but None.
+tw_value* plain_value(tw_module* module, const nb::handle& object, const tw_port& port) {
+  if (nb::isinstance<nb::list>(object))
+    return sequence_value(module, nb::cast<nb::list>(object), port);
+  if (object.is_none())
+    throw nb::type_error(
+        ("input `" + std::string(port.name) + "` is None, the model needs a " + port.type).c_str());
+  const nb::tuple parts = nb::cast<nb::tuple>(object);
+  const auto elem = nb::cast<std::string>(parts[0]);
+  auto shape = nb::cast<std::vector<int64_t>>(parts[1]);
+  if (elem == "string") return strings_value(module, parts, shape, port);
+  const Bytes bytes = nb::cast<Bytes>(parts[2]);
+  const tw_tensor tensor = tw_make_tensor(const_cast<uint8_t*>(bytes.data()), elem_from_name(elem),
+                                          static_cast<int32_t>(shape.size()), shape.data());
+  tw_value* value = nullptr;
+  require_ok(tw_value_tensor(module, &tensor, &value), port);
+  return value;
+}
+
 }  // namespace
 
 void require_ok(tw_status status, const tw_context* context) {
   if (status != TW_OK) throw nb::value_error(tw_error_text(context));
+}
+
+void require_ok(tw_status status, const tw_port& port) {
+  if (status != TW_OK)
+    throw nb::value_error(
+        ("input `" + std::string(port.name) + "`: " + tw_error_text(nullptr)).c_str());
 }
 
 tw_elem elem_from_name(const std::string& name) {
@@ -57,37 +114,14 @@ tw_elem elem_from_name(const std::string& name) {
 }
 
 tw_value* value_of(tw_module* module, const nb::handle& object, const tw_port& port) {
+  if (port.kind != TW_OPTIONAL) return plain_value(module, object, port);
+  const bool of_sequence = std::string_view(port.type).starts_with("optional(sequence(");
+  tw_value* item = object.is_none() ? nullptr : plain_value(module, object, port);
   tw_value* value = nullptr;
-  if (object.is_none()) {
-    require_ok(tw_value_optional(module, TW_TENSOR, port.elem, nullptr, &value), nullptr);
-    return value;
-  }
-  if (nb::isinstance<nb::list>(object)) {
-    std::vector<tw_value*> items;
-    for (const nb::handle& item : nb::cast<nb::list>(object))
-      items.push_back(value_of(module, item, port));
-    const tw_status status =
-        tw_value_sequence(module, port.elem, items.data(), items.size(), &value);
-    for (tw_value* item : items) tw_value_release(item);
-    require_ok(status, nullptr);
-    return value;
-  }
-  const nb::tuple parts = nb::cast<nb::tuple>(object);
-  const auto elem = nb::cast<std::string>(parts[0]);
-  auto shape = nb::cast<std::vector<int64_t>>(parts[1]);
-  if (elem == "string") {
-    const auto texts = nb::cast<std::vector<std::string>>(parts[2]);
-    std::vector<tw_string> strings;
-    for (const std::string& t : texts) strings.push_back({t.data(), t.size()});
-    require_ok(tw_value_strings(module, strings.data(), static_cast<int32_t>(shape.size()),
-                                shape.data(), &value),
-               nullptr);
-    return value;
-  }
-  const Bytes bytes = nb::cast<Bytes>(parts[2]);
-  const tw_tensor tensor = tw_make_tensor(const_cast<uint8_t*>(bytes.data()), elem_from_name(elem),
-                                          static_cast<int32_t>(shape.size()), shape.data());
-  require_ok(tw_value_tensor(module, &tensor, &value), nullptr);
+  const tw_status status =
+      tw_value_optional(module, of_sequence ? TW_SEQUENCE : TW_TENSOR, port.elem, item, &value);
+  tw_value_release(item);
+  require_ok(status, port);
   return value;
 }
 

@@ -11,8 +11,10 @@ namespace tilewright::python {
 
 /// A Python exception with the runtime's words, unless the status is TW_OK.
 void require_ok(tw_status status, const tw_context* context);
+void require_ok(tw_status status, const tw_port& port);
 
-/// A new reference. `port` tells the element type where the object does not.
+/// A new reference. `port` tells what the object does not: a plain tensor or list is the item of an
+/// optional, and the element type of an empty list. Errors name the port.
 tw_value* value_of(tw_module* module, const nanobind::handle& object, const tw_port& port);
 nanobind::object object_of(const tw_value* value);
 

@@ -43,10 +43,9 @@ def emit(model, stage, target="host", dims=None, skip=()):
     return _native.emit(_model_bytes_or_path(model), stage, target, ranges, list(skip))
 
 
-def load(path, threads=0):
-    """A module from a .twm file."""
-    with open(path, "rb") as file:
-        return Module(file.read(), threads)
+def load(twm, threads=0):
+    """A module from a .twm file, which is mapped and must stay as it is, or from its bytes."""
+    return Module(twm if isinstance(twm, bytes) else os.fspath(twm), threads)
 
 
 def reference(model, inputs):
@@ -59,7 +58,6 @@ class Module:
     """A compiled model. Threads may share it; each run has a context of its own."""
 
     def __init__(self, twm, threads=0):
-        self._bytes = twm
         self._native = _native.Module(twm, threads)
         self.inputs = self._native.inputs()    # (name, element type, dimensions)
         self.outputs = self._native.outputs()
@@ -84,4 +82,4 @@ class Module:
     def save(self, path):
         """Writes the .twm file."""
         with open(path, "wb") as file:
-            file.write(self._bytes)
+            file.write(self._native.bytes())

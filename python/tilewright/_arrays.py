@@ -39,12 +39,16 @@ def _unpack(data, count, bits, signed):
     return (codes ^ (1 << (bits - 1))) - (1 << (bits - 1)) if signed else codes
 
 
+def _only_dlpack(value):
+    return hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
+
+
 def to_native(value):
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
         return [to_native(v) for v in value]
-    array = np.asarray(value)
+    array = np.from_dlpack(value) if _only_dlpack(value) else np.asarray(value)
     if array.dtype.kind in "OUS":
         return "string", list(array.shape), [s.decode() if isinstance(s, bytes) else str(s) for s in array.reshape(-1)]
     elem = _ELEMS.get(array.dtype)

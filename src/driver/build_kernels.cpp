@@ -34,6 +34,16 @@ std::string name_of(const std::vector<Node>& members) {
   return name;
 }
 
+/// Scheduled and lowered. The plain loops are always an answer: a schedule that a later pass cannot
+/// follow costs speed, never the model.
+ir::LoopFunc lowered(const ir::LoopFunc& blocks, const ir::TargetSpec& target) {
+  try {
+    return lower_for_cpu(tune::choose(blocks, target), target);
+  } catch (const Error&) {
+    return lower_for_cpu(blocks, target);
+  }
+}
+
 class Collector {
  public:
   explicit Collector(Graph& graph) : graph_(graph) {}
@@ -97,8 +107,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
     for (size_t i = next++; i < collector.tasks.size(); i = next++) {
       try {
         const PlainKernel& task = collector.tasks[i];
-        const ir::LoopFunc scheduled = tune::choose(task.blocks, options.target);
-        const ir::LoopFunc final = lower_for_cpu(scheduled, options.target);
+        const ir::LoopFunc final = lowered(task.blocks, options.target);
         out.kernels[i] = {task.name, target::llvm::emit_object(final, options.target, options.emit),
                           final};
       } catch (...) {

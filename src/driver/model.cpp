@@ -2,12 +2,14 @@
 #include "driver/model.h"
 
 #include "driver/build_kernels.h"
+#include "driver/evaluate.h"
 #include "driver/kernel.h"
 #include "driver/plan_model.h"
 #include "graph/pipeline.h"
 #include "ir/print.h"
 #include "ops/all.h"
 #include "support/str.h"
+#include "target/host.h"
 #include "target/llvm/compile.h"
 #include "te/print.h"
 #include "tune/choose/choose.h"
@@ -30,6 +32,7 @@ CodeImage link(const BuiltKernels& built) {
 graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
   graph::PassContext passes;
   passes.services.find_op = ops::find;
+  passes.services.evaluate = Evaluator(target::parse_target("host"));
   passes.skip = options.skip;
   return graph::run(graph::default_pipeline(), model, passes);
 }

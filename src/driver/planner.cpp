@@ -241,6 +241,23 @@ void Planner::deliver(const Function& main) {
   }
 }
 
+/// Is everything computed that the formula's symbols are read from? One node of the model may be
+/// several here, and a check about the last of them may ask for a result of the first.
+bool Planner::is_known(const ir::Expr& formula) const {
+  const auto has = [&](ValueId id) { return values_.contains(id) || graph_.value(id).constant; };
+  for (const ir::Var& var : ir::vars_of(formula))
+    for (const SymbolInfo& s : graph_.symbols) {
+      if (!(s.symbol.var == var)) continue;
+      if (const FromElement* e = std::get_if<FromElement>(&s.source); e && !has(e->value))
+        return false;
+      if (const FromExtent* e = std::get_if<FromExtent>(&s.source); e && !has(e->value))
+        return false;
+      if (const FromFormula* f = std::get_if<FromFormula>(&s.source); f && !is_known(f->formula))
+        return false;
+    }
+  return true;
+}
+
 void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
   std::vector<const Check*> pending;
   for (const Check& c : checks)
@@ -248,7 +265,7 @@ void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
   for (size_t i = 0; i < f.nodes.size(); ++i) {
     const Node& node = f.nodes[i];
     std::erase_if(pending, [&](const Check* c) {
-      if (!made_by(node, c->origin)) return false;
+      if (!made_by(node, c->origin) || !is_known(c->condition)) return false;
       check(*c);
       return true;
     });

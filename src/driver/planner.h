@@ -38,6 +38,7 @@ class Planner {
   std::vector<Reg> dims_of(ValueId id);
 
   void check(const graph::Check& c);
+  bool is_known(const ir::Expr& formula) const;
   void nodes(const graph::Function& f, const std::vector<graph::Check>& checks);
   void run(const graph::Node& node);
   void view(const graph::Node& node);

@@ -46,7 +46,7 @@ class Machine {
                     [&](ValueId id) { return id == kNoValue || graph_.value(id).constant; }))
       return;  // known already
     for (const Check& check : checks)
-      if (check.origin.text == node.origin.text) verify(check);
+      if (check.origin.text == node.origin.text && is_known(check.condition)) verify(check);
     if (node.op == &ops::if_op()) return run_if(node);
     if (node.op == &ops::loop_op()) return run_loop(node);
     if (node.op->special == Special::View) {
@@ -186,6 +186,23 @@ class Machine {
                    .message = str("input `", v.name, "` is ", print(Type(c->type()))),
                    .notes = {str("the model wants ", print(v.type))},
                    .help = "give it the type and shape that the model wants"});
+  }
+
+  /// Are the values there that its symbols are read from?
+  bool is_known(const ir::Expr& e) {
+    for (const ir::Var& v : ir::vars_of(e)) {
+      const SymbolInfo& s = graph_.symbols[symbols_.at(v)];
+      const auto there = [&](ValueId id) {
+        return graph_.value(id).constant || values_.contains(id);
+      };
+      if (const FromElement* element = std::get_if<FromElement>(&s.source))
+        if (!there(element->value)) return false;
+      if (const FromExtent* extent = std::get_if<FromExtent>(&s.source))
+        if (!there(extent->value)) return false;
+      if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
+        if (!is_known(f->formula)) return false;
+    }
+    return true;
   }
 
   void verify(const Check& check) {

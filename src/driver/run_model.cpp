@@ -23,7 +23,7 @@ auto in_words(F&& f) {
   try {
     return f();
   } catch (const tw::Error& e) {
-    throw Error({.code = "driver.runtime",
+    throw Error({.code = "driver.run.status",
                  .at = {},
                  .message = e.what(),
                  .notes = {},

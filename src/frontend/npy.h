@@ -11,9 +11,9 @@
 
 namespace tilewright::frontend {
 
-/// The array in the bytes of a .npy file; its data is a view where that is possible. NumPy has no
-/// names for bfloat16, 8-bit floats and 4-bit integers: they are read as the type that is `wanted`.
-/// `what` names the array in errors.
+/// The array in the bytes of a .npy file; its data is a view where NumPy's order is ours. NumPy has
+/// no names for bfloat16, 8-bit floats and 4-bit integers: they are read as the type that is
+/// `wanted`. `what` names the array in errors.
 graph::Constant read_npy(Bytes file, const std::shared_ptr<const void>& owner,
                          std::optional<ir::Elem> wanted, const std::string& what);
 

@@ -45,9 +45,7 @@ graph::Constant raw_tensor(ir::Elem elem, std::vector<int64_t> dims, Bytes bytes
   if (elem == ir::Elem::Bool &&
       std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
     refuse("frontend.tensor.bool", what, "a bool is neither 0 nor 1", kDamaged);
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % width_of(elem) == 0)
-    return graph::view_constant(elem, std::move(dims), bytes, std::move(owner));
-  return graph::make_constant(elem, std::move(dims), {bytes.begin(), bytes.end()});
+  return graph::view_constant(elem, std::move(dims), bytes, std::move(owner));
 }
 
 }  // namespace tilewright::frontend

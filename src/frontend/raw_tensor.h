@@ -19,8 +19,8 @@ constexpr int64_t kMaxElements = int64_t{1} << 40;
 /// as well, so that no product of them overflows. `what` names the user's object.
 int64_t checked_count(const std::vector<int64_t>& dims, const std::string& what);
 
-/// Bytes that lie as the IR has them: a view where elements can be read in place, else a copy.
-/// There are as many as the shape takes. Refuses bools other than 0 and 1.
+/// A view of bytes that lie as the IR has them, as many as the shape takes. Refuses bools other
+/// than 0 and 1.
 graph::Constant raw_tensor(ir::Elem elem, std::vector<int64_t> dims, Bytes bytes,
                            std::shared_ptr<const void> owner, const std::string& what);
 

@@ -71,6 +71,7 @@ Dim Builder::symbol(const std::string& name, int64_t min, int64_t max) {
   const SymbolInfo info{.symbol = {.var = ir::Var(name), .min = min, .max = max, .likely = {}},
                         .source = FromInput{kNoValue, 0},
                         .origin = {}};
+  unbound_.emplace(info.symbol.var.get(), graph_.symbols.size());
   graph_.symbols.push_back(info);
   return symbols_[name] = info.symbol.var;
 }
@@ -81,10 +82,8 @@ ValueId Builder::input(const std::string& name, Type type) {
   open_[0].inputs.push_back(id);
   if (const TensorType* t = graph_.type(id).tensor())
     for (int d = 0; d < t->rank(); ++d)
-      for (SymbolInfo& s : graph_.symbols)
-        if (FromInput* from = std::get_if<FromInput>(&s.source))
-          if (from->input == kNoValue && s.symbol.var == t->shape[static_cast<size_t>(d)])
-            *from = {id, d};
+      if (const auto node = unbound_.extract(t->shape[static_cast<size_t>(d)].get()))
+        graph_.symbols[node.mapped()].source = FromInput{id, d};
   return id;
 }
 
@@ -139,11 +138,15 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
     const ValueId id = add_value(std::string(op.name), std::move(types[i]));
     Value& value = graph_.value(id);
     const TensorType* t = value.type.tensor();
-    if (i < elements.size() && elements[i] && t && !ir::is_float(t->elem) && t->rank() <= 1 &&
+    if (i < elements.size() && elements[i] && t && t->rank() <= 1 &&
         static_cast<int64_t>(elements[i]->size()) <= kMaxElements) {
-      for (Dim& e : *elements[i]) e = simplified(e);
-      value.constant = content_of(*t, *elements[i]);
-      value.elements = std::move(elements[i]);
+      for (Dim& e : *elements[i]) e = call.simple(e);
+      if (ir::is_float(t->elem)) {
+        value.wholes = std::move(elements[i]);
+      } else {
+        value.constant = content_of(*t, *elements[i]);
+        value.elements = std::move(elements[i]);
+      }
     }
     node.outputs.push_back(id);
   }
@@ -154,11 +157,10 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
 
 void Builder::outputs(const OnnxNode& node, const std::vector<ValueId>& values) {
   results_ = values;
-  // A result that some other node made first (an Identity, say) keeps its name.
+  // A result that was there before (an Identity's, say) keeps its name.
   for (size_t i = 0; i < values.size() && i < node.outputs.size(); ++i)
-    if (values[i] != kNoValue && !node.outputs[i].empty() && !open_.back().nodes.empty())
-      for (const ValueId made : open_.back().nodes.back().outputs)
-        if (made == values[i]) graph_.value(made).name = fresh(node.outputs[i]);
+    if (values[i] >= first_of_origin_ && !node.outputs[i].empty())
+      graph_.value(values[i]).name = fresh(node.outputs[i]);
 }
 
 void Builder::begin_body(const std::string& name) {
@@ -196,26 +198,26 @@ void Builder::bind(ValueId value, const OpDef& op, const Attrs& attrs,
 }
 
 std::vector<ValueId> Builder::splice(Function body) {
-    for (Node& node : body.nodes) open_.back().nodes.push_back(std::move(node));
-    for (Check& check : body.checks) graph_.checks.push_back(std::move(check));
-    return body.outputs;
+  for (Node& node : body.nodes) open_.back().nodes.push_back(std::move(node));
+  for (Check& check : body.checks) graph_.checks.push_back(std::move(check));
+  return body.outputs;
 }
 
 const TensorType& Builder::tensor(ValueId id) const {
-    const TensorType* t = graph_.type(id).tensor();
-    if (!t)
-      throw Error({.code = "graph.input.type",
-                   .at = {},
-                   .message = str("`", graph_.value(id).name, "` is ", print(graph_.type(id))),
-                   .notes = {str("at ", origin_.text)},
-                   .help = "it must be a tensor of known rank"});
-    return *t;
+  const TensorType* t = graph_.type(id).tensor();
+  if (!t)
+    throw Error({.code = "graph.input.type",
+                 .at = {},
+                 .message = str("`", graph_.value(id).name, "` is ", print(graph_.type(id))),
+                 .notes = {str("at ", origin_.text)},
+                 .help = "it must be a tensor of known rank"});
+  return *t;
 }
 
 Graph Builder::take() {
-    require(open_.size() == 1, "a body is still open");
-    graph_.functions.push_back(std::move(open_[0]));
-    return std::move(graph_);
+  require(open_.size() == 1, "a body is still open");
+  graph_.functions.push_back(std::move(open_[0]));
+  return std::move(graph_);
 }
 
 }  // namespace tilewright::graph

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -71,7 +72,11 @@ class Builder {
   const TensorType& tensor(ValueId id) const;
   const Value& value(ValueId id) const { return graph_.value(id); }
   const ConstantNode* constant_of(ValueId id) const { return graph_.value(id).constant.get(); }
-  void set_origin(Origin origin) { origin_ = std::move(origin); }
+  /// Whatever is made from now on comes from there.
+  void set_origin(Origin origin) {
+    origin_ = std::move(origin);
+    first_of_origin_ = static_cast<ValueId>(graph_.values.size());
+  }
   const Origin& origin() const { return origin_; }
   Graph& graph() { return graph_; }
 
@@ -88,6 +93,8 @@ class Builder {
   std::vector<size_t> checks_before_;  // of each open body: how many checks those around it had
   std::map<std::string, int> names_;
   std::map<std::string, Dim> symbols_;
+  std::unordered_map<const ir::ExprNode*, size_t> unbound_;  // symbols that no input has yet
+  ValueId first_of_origin_ = 0;
   std::vector<ValueId> results_;
 };
 

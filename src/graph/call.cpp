@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/call.h"
 
+#include <cmath>
+
 #include "arith/context.h"
 #include "graph/op_def.h"
 #include "ir/equal.h"
@@ -68,11 +70,19 @@ const ConstantNode* Call::constant(size_t i) const {
 std::optional<std::vector<Dim>> Call::known_elements(size_t i) const {
   const Value& v = value(i);
   if (v.elements) return v.elements;
-  if (!v.constant || v.constant->is_strings || ir::is_float(v.constant->elem) ||
-      v.constant->count() > kMaxElements)
+  if (v.wholes) return v.wholes;
+  if (!v.constant || v.constant->is_strings || v.constant->count() > kMaxElements)
     return std::nullopt;
   std::vector<Dim> out;
-  for (const int64_t value : ints_of(*v.constant)) out.push_back(value);
+  if (!ir::is_float(v.constant->elem)) {
+    for (const int64_t value : ints_of(*v.constant)) out.push_back(value);
+    return out;
+  }
+  for (const double value : numbers_of(*v.constant)) {
+    const bool whole = std::trunc(value) == value && std::abs(value) <= kElementLimit;
+    if (!whole || (value == 0 && std::signbit(value))) return std::nullopt;
+    out.push_back(static_cast<int64_t>(value));
+  }
   return out;
 }
 
@@ -118,8 +128,12 @@ bool Call::proves(const ir::Expr& condition) const {
   return context_of(graph_).can_prove(condition);
 }
 
+Dim Call::simple(const Dim& formula) const {
+  return ir::const_int(formula) ? formula : context_of(graph_).simplify(formula);
+}
+
 Dim Call::extent(const Dim& formula) const {
-  const Dim simple = simplified(formula);
+  const Dim simple = this->simple(formula);
   if (const std::optional<int64_t> c = ir::const_int(simple)) {
     if (*c < 0)
       refuse("graph.shape.negative", str("`", op_.name, "` would give a dimension of ", *c),
@@ -135,8 +149,7 @@ Dim Call::extent(const Dim& formula) const {
 }
 
 void Call::check(const ir::Expr& condition, std::string_view message) const {
-  const ir::Expr simple =
-      ir::const_int(condition) ? condition : arith::Context().simplify(condition);
+  const ir::Expr simple = this->simple(condition);
   if (const std::optional<int64_t> c = ir::const_int(simple)) {
     if (!*c) refuse("graph.shape.mismatch", std::string(message), "check the shapes of its inputs");
     return;

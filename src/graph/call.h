@@ -37,8 +37,9 @@ class Call {
   int rank(size_t i) const { return tensor(i).rank(); }
   /// The content of input i; null when it is not known at compile time.
   const ConstantNode* constant(size_t i) const;
-  /// The elements of input i as formulas, where all are known without running. Exact, whereas
-  /// `element` cuts constants off at ±kElementLimit.
+  /// The elements of input i as formulas, where all are known without running; of a float tensor,
+  /// where they are whole numbers (see Value::wholes). Exact, whereas `element` cuts constants off
+  /// at ±kElementLimit.
   std::optional<std::vector<Dim>> known_elements(size_t i) const;
 
   /// Element k of the integer tensor of input i: a constant, a formula, or a symbol whose value is
@@ -54,6 +55,8 @@ class Call {
   void check(const ir::Expr& condition, std::string_view message) const;
   /// Two dimensions that must agree. Gives the better known one.
   Dim equal(const Dim& a, const Dim& b, std::string_view what) const;
+  /// An equal formula, as simple as the ranges of the symbols allow.
+  Dim simple(const Dim& formula) const;
   /// Is the condition on symbols true for all their values?
   bool proves(const ir::Expr& condition) const;
 

@@ -13,7 +13,7 @@
 namespace tilewright::graph {
 
 /// A tensor known at compile time. Its bytes are row-major, little-endian, sub-byte types packed
-/// as the loop IR packs them; they may lie in a mapped file that `owner` keeps.
+/// as the loop IR packs them; they may lie at any address of a mapped file that `owner` keeps.
 struct ConstantNode {
   ir::Elem elem = ir::Elem::F32;
   bool is_strings = false;

@@ -83,6 +83,28 @@ std::optional<Definition> definition_of(Graph& graph, const Node& node) {
   return out;
 }
 
+bool is_pointwise(Graph& graph, const Node& n) {
+  if (n.op->fusion != FusionKind::Injective || n.op->algorithms.empty() || n.outputs.size() != 1)
+    return false;
+  const std::optional<Definition> def = definition_of(graph, n);
+  const te::Compute* c = def->results[0].stage()->as<te::Compute>();
+  if (!c || c->reducer) return false;
+  bool ok = true;
+  for (const te::Stage& stage : def->stages)
+    if (stage != def->results[0].stage() && !stage->as<te::Placeholder>()) ok = false;
+  ir::walk(c->values[0], [&](const ir::Load& load) {
+    if (load.indices.size() > c->axes.size()) {
+      ok = false;
+      return;
+    }
+    const size_t missing = c->axes.size() - load.indices.size();
+    for (size_t d = 0; d < load.indices.size(); ++d)
+      if (!ir::is_const(load.buffer->shape[d], 1) && load.indices[d] != c->axes[missing + d].var)
+        ok = false;
+  });
+  return ok;
+}
+
 double estimate(const Graph& graph, const Dim& dim) {
   if (const std::optional<int64_t> c = ir::const_int(dim)) return static_cast<double>(*c);
   ir::VarMap likely;

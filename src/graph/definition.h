@@ -19,6 +19,10 @@ struct Definition {
 /// Nothing for operators in another form. The graph may get symbols that the definition asks for.
 std::optional<Definition> definition_of(Graph& graph, const Node& node);
 
+/// Does each element of the only result follow from the elements at the same place, with dimensions
+/// of extent 1 and missing ones repeated?
+bool is_pointwise(Graph& graph, const Node& node);
+
 /// What computing a node costs, in units of one addition. Symbols count with a likely value.
 struct NodeCost {
   double per_element = 0;     // of the first result

@@ -28,6 +28,10 @@ struct Value {
   /// The elements of an integer tensor (rank 0 or 1, at most kMaxElements) as formulas of the
   /// symbols: what a Shape gives, and what Gather, Concat and arithmetic make of it.
   std::optional<std::vector<Dim>> elements;
+  /// The same of a float tensor whose elements are whole numbers, such as a shape cast to floats:
+  /// exact as long as all of them are small enough for the type, which is checked where they become
+  /// integers again.
+  std::optional<std::vector<Dim>> wholes;
 };
 constexpr int64_t kMaxElements = 256;
 

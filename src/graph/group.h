@@ -14,4 +14,8 @@ namespace tilewright::graph {
 ///   }
 const OpDef& group_op();
 
+/// The inputs of a group whose memory its only result could take over when nobody reads them later:
+/// each of its elements is read only for the element of the result at the same place.
+std::vector<ValueId> in_place_inputs(Graph& graph, const Node& group);
+
 }  // namespace tilewright::graph

@@ -11,11 +11,21 @@
 namespace tilewright::graph {
 namespace {
 
+// clang-format off
 constexpr Pass kDefault[] = {
-    {"remove_dead", remove_dead},           {"fold_constants", fold_constants},
-    {"simplify_algebra", simplify_algebra}, {"eliminate_common", eliminate_common},
-    {"remove_dead", remove_dead},           {"fuse", fuse},
+    {"remove_dead", remove_dead},
+    {"fold_constants", fold_constants},
+    {"simplify_algebra", simplify_algebra},
+    {"fold_batch_norm", fold_batch_norm},
+    {"fold_scales", fold_scales},
+    {"cancel_transposes", cancel_transposes},
+    {"simplify_algebra", simplify_algebra},  // pairs of transposes
+    {"fold_constants", fold_constants},      // what transposes of weights became
+    {"eliminate_common", eliminate_common},
+    {"remove_dead", remove_dead},
+    {"fuse", fuse},
 };
+// clang-format on
 
 /// The graph came in verified, so what is wrong now is a mistake of the pass.
 void verify_after(const Pass& pass, const Graph& graph) {

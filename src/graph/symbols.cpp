@@ -79,6 +79,8 @@ bool settle_symbols(Graph& graph) {
   for (Value& v : graph.values) {
     if (std::get_if<TensorType>(&v.type))
       for (Dim& d : std::get<TensorType>(v.type).shape) substitute(d);
+    if (v.wholes)
+      for (Dim& e : *v.wholes) substitute(e);
     if (!v.elements || v.constant) continue;
     std::vector<int64_t> content;
     for (Dim& e : *v.elements) {

@@ -72,7 +72,7 @@ class Elf {
   }
 
   bool segments() {
-    constexpr uint64_t kLimit = uint64_t{1} << 31;
+    constexpr uint64_t kLimit = uint64_t{1} << 28;  // far beyond any model's code
     const uint64_t page = format::code_page(kinds_->arch);
     for (unsigned i = 0; i < header_.e_phnum; ++i) {
       Elf64_Phdr p;

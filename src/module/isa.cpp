@@ -96,10 +96,16 @@ constexpr Names names_of(Arch arch) {
   return {nullptr, 0};
 }
 
+/// (substr would need libstdc++ for its exception.)
+std::string_view before(std::string_view text, char end) {
+  const size_t at = text.find(end);
+  return {text.data(), at == std::string_view::npos ? text.size() : at};
+}
+
 }  // namespace
 
 Arch arch_of(std::string_view triple) {
-  const std::string_view arch = triple.substr(0, triple.find('-'));
+  const std::string_view arch = before(triple, '-');
   for (const Arch a : {Arch::X86_64, Arch::AArch64, Arch::RiscV64})
     if (arch == name_of(a)) return a;
   return Arch::None;
@@ -118,12 +124,12 @@ const char* name_of(Arch arch) {
 void add_features(IsaNeeds& needs, std::string_view features) {
   const Names table = names_of(needs.arch);
   while (!features.empty()) {
-    const size_t comma = features.find(',');
-    const std::string_view item = features.substr(0, comma);
-    features = comma == std::string_view::npos ? std::string_view() : features.substr(comma + 1);
+    std::string_view item = before(features, ',');
+    features.remove_prefix(item.size() < features.size() ? item.size() + 1 : item.size());
     if (item.empty() || item[0] != '+') continue;
+    item.remove_prefix(1);
     for (int i = 0; i < table.count; ++i)
-      if (item.substr(1) == table.names[i]) needs.bits |= uint64_t{1} << i;
+      if (item == table.names[i]) needs.bits |= uint64_t{1} << i;
   }
 }
 

@@ -14,6 +14,7 @@
 #include "ops/ml_trees.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
+#include "ops/strings.h"
 
 namespace tilewright::ops {
 namespace {
@@ -39,6 +40,7 @@ std::vector<const OpDef*> collect() {
   one(causal_conv_op());
   one(col2im_op());
   family(concat_ops());
+  family(contrib_math_ops());
   one(conv_integer_op());
   one(conv_op());
   one(conv_transpose_op());
@@ -54,6 +56,7 @@ std::vector<const OpDef*> collect() {
   family(grid_ops());
   one(group_norm_op());
   one(if_op());
+  one(image_decoder_op());
   one(layer_norm_op());
   one(linear_attention_op());
   one(loop_op());
@@ -79,6 +82,7 @@ std::vector<const OpDef*> collect() {
   one(pow_op());
   one(prefix_op());
   one(quantize_op());
+  family(random_ops());
   family(range_ops());
   family(rearrange_ops());
   family(recurrent_ops());
@@ -98,6 +102,9 @@ std::vector<const OpDef*> collect() {
   family(signal_ops());
   one(slice_op());
   family(softmax_ops());
+  family(string_ops());
+  one(svm_kernel_op());
+  one(tfidf_op());
   one(top_k_op());
   one(tree_ensemble_op());
   family(unary_ops());
@@ -129,17 +136,25 @@ const OpDef& op(std::string_view name) {
   return *found;
 }
 
+const std::vector<RuleOf>& onnx_rules() {
+  static const std::vector<OnnxRule> contrib = contrib_rules();
+  static const std::vector<RuleOf> rules = [] {
+    std::vector<RuleOf> list;
+    for (const OpDef* def : all())
+      for (const OnnxRule& rule : def->onnx) list.push_back({&rule, def});
+    for (const OnnxRule& rule : contrib) list.push_back({&rule, nullptr});
+    return list;
+  }();
+  return rules;
+}
+
 const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opset) {
-  static const std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> rules =
-      [] {
-        std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> map;
-        for (const OpDef* def : all())
-          for (const OnnxRule& rule : def->onnx)
-            map.emplace(std::pair(rule.domain, rule.op), &rule);
-        static const std::vector<OnnxRule> contrib = contrib_rules();
-        for (const OnnxRule& rule : contrib) map.emplace(std::pair(rule.domain, rule.op), &rule);
-        return map;
-      }();
+  static const auto rules = [] {
+    std::multimap<std::pair<std::string_view, std::string_view>, const OnnxRule*> map;
+    for (const auto& [rule, def] : onnx_rules())
+      map.emplace(std::pair(rule->domain, rule->op), rule);
+    return map;
+  }();
   const auto [first, last] = rules.equal_range({domain == "ai.onnx" ? "" : domain, op});
   for (auto it = first; it != last; ++it)
     if (it->second->from <= opset && opset <= it->second->to) return it->second;

@@ -111,7 +111,7 @@ BatchNormAttrs attrs_of(const OnnxNode& n) {
 void from_onnx(const OnnxNode& n, Builder& g) {
   const std::vector<ValueId> inputs = {n.need(0), n.need(1), n.need(2), n.need(3), n.need(4)};
   bool training = n.attr_int("training_mode", 0) != 0;
-  if (n.opset < 14)
+  if (n.opset < 14 && !n.attr_int("is_test", 0))
     for (size_t i = 1; i < 5; ++i) training = training || n.wants(i);
   if (training)
     g.outputs(n, g.calls(batch_norm_training_op(), attrs_of(n), inputs, n.opset < 14 ? 5 : 3));
@@ -122,12 +122,12 @@ void from_onnx(const OnnxNode& n, Builder& g) {
 }  // namespace
 
 const OpDef& batch_norm_op() {
-  static const OpDef def = define_op<BatchNormAttrs>(
-      {.name = "batch_norm",
-       .fusion = FusionKind::Injective,
-       .infer = infer,
-       .algorithms = {{.name = "direct", .define = define}},
-       .onnx = {{.op = "BatchNormalization", .from = 7, .rule = from_onnx}}});
+  static const OpDef def =
+      define_op<BatchNormAttrs>({.name = "batch_norm",
+                                 .fusion = FusionKind::Injective,
+                                 .infer = infer,
+                                 .algorithms = {{.name = "direct", .define = define}},
+                                 .onnx = {{.op = "BatchNormalization", .rule = from_onnx}}});
   return def;
 }
 

@@ -5,6 +5,7 @@
 #include "ops/define.h"
 #include "ops/formula.h"
 #include "ops/kind.h"
+#include "ops/old_broadcast.h"
 #include "ops/ops.h"
 
 namespace tilewright::ops {
@@ -28,14 +29,6 @@ std::vector<te::Tensor> define(const Call& call) {
   })};
 }
 
-using DimFunction = Dim(const Dim&, const Dim&);
-
-template <DimFunction* F, bool GivesBool>
-std::vector<Elements> elements(const Call& call) {
-  return {map_elements(call, GivesBool ? ir::Elem::Bool : call.elem(0),
-                       [](const std::vector<Dim>& x) { return F(x[0], x[1]); })};
-}
-
 /// Rounds towards zero, as ONNX and C do; `/` on integers is floor division.
 Expr div(const Expr& a, const Expr& b) {
   const Expr q = a / b;
@@ -47,6 +40,17 @@ Dim div_dims(const Dim& a, const Dim& b) {
   const ir::Expr inexact =
       ir::logical_and(ir::ne(q * b, a), ir::ne(as_int(a < Dim(0)), as_int(b < Dim(0))));
   return choose(ir::logical_and(inexact, ir::ne(b, Dim(0))), q + Dim(1), q);
+}
+
+using DimFunction = Dim(const Dim&, const Dim&);
+
+template <DimFunction* F, bool GivesBool>
+std::vector<Elements> elements(const Call& call) {
+  // Of floats that are whole numbers the quotient may not be one, and whether they compare as those
+  // do is known only where they are small enough to be exact.
+  if (ir::is_float(call.elem(0)) && (GivesBool || F == div_dims)) return {std::nullopt};
+  return {map_elements(call, GivesBool ? ir::Elem::Bool : call.elem(0),
+                       [](const std::vector<Dim>& x) { return F(x[0], x[1]); })};
 }
 
 /// The sign of the divisor.
@@ -96,7 +100,7 @@ OpDef with_elements(std::string_view name, std::vector<OnnxRule> onnx) {
 }
 
 void pair(const OnnxNode& n, Builder& g, std::string_view name) {
-  g.output(n, g.call(op(name), NoAttrs{}, {n.need(0), n.need(1)}));
+  g.output(n, g.call(op(name), NoAttrs{}, {n.need(0), second_input(n, g)}));
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {
@@ -133,7 +137,7 @@ void mean_from_onnx(const OnnxNode& n, Builder& g) {
   g.output(n, g.call(op("div"), NoAttrs{}, {sum, count}));
 }
 
-OnnxRule plain(std::string_view onnx) { return {.op = onnx, .from = 7, .rule = from_onnx}; }
+OnnxRule plain(std::string_view onnx) { return {.op = onnx, .rule = from_onnx}; }
 
 }  // namespace
 

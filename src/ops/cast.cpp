@@ -19,8 +19,10 @@ std::vector<Type> infer_cast(const Call& call) {
 }
 
 std::vector<Elements> elements_cast(const Call& call) {
-  const ir::Elem to = call.attrs<CastAttrs>().to;
-  if (ir::is_float(to)) return {std::nullopt};
+  const ir::Elem from = call.elem(0), to = call.attrs<CastAttrs>().to;
+  const Elements known = list_of(call, 0);
+  if (!known || (ir::is_float(from) && ir::is_float(to))) return {std::nullopt};
+  if (ir::is_float(from)) check_exact(call, from, *known);
   return {map_elements(call, to, [&](const std::vector<Dim>& x) {
     return to == ir::Elem::Bool ? as_int(ir::ne(x[0], Dim(0))) : x[0];
   })};

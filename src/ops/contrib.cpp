@@ -93,6 +93,25 @@ void nhwc_conv(const OnnxNode& n, Builder& g) {
   g.output(n, activated(n, g, m.transpose(y, {0, 2, 3, 1})));
 }
 
+/// gelu_tanh of a product and a bias.
+void gemm_fast_gelu(const OnnxNode& n, Builder& g) {
+  const Make m{n, g};
+  const ValueId product = m.g.call(matmul_op(), MatMulAttrs{}, {n.need(0), n.need(1)});
+  g.output(n, activation(m, "gelu_tanh", m.add_if(product, n.in(2))));
+}
+
+/// The channels are last unless said otherwise; activation 1 is x * sigmoid(x).
+void group_norm(const OnnxNode& n, Builder& g) {
+  const Make m{n, g};
+  const bool last = n.attr_int("channels_last", 1) != 0;
+  const NormAttrs attrs{.epsilon = n.attr_float("epsilon", 1e-5F), .groups = n.attr_int("groups")};
+  ValueId y = last ? m.transpose(n.need(0), {0, 3, 1, 2}) : n.need(0);
+  const Elem elem = g.tensor(y).elem;
+  y = g.call(group_norm_op(), attrs, {y, m.cast(n.need(1), elem), m.cast(n.need(2), elem)});
+  if (n.attr_int("activation", 0) == 1) y = activation(m, "swish", y, 1);
+  g.output(n, last ? m.transpose(y, {0, 2, 3, 1}) : y);
+}
+
 NormAttrs norm_attrs(const OnnxNode& n, float epsilon) {
   return {.axis = n.attr_int("axis", -1), .epsilon = n.attr_float("epsilon", epsilon)};
 }
@@ -169,6 +188,8 @@ std::vector<OnnxRule> contrib_rules() {
       microsoft("FastGelu", fast_gelu),
       microsoft("QuickGelu", quick_gelu),
       microsoft("BiasSplitGelu", bias_split_gelu),
+      microsoft("GemmFastGelu", gemm_fast_gelu),
+      microsoft("GroupNorm", group_norm),
       microsoft("FusedMatMul", fused_matmul),
       microsoft("TransposeMatMul", fused_matmul),
       microsoft("FusedGemm", fused_gemm),

@@ -146,6 +146,14 @@ std::vector<te::Tensor> pick(const Call& call) {
   })};
 }
 
+bool ranks_differ(const Builder& g, const Function& a, const Function& b) {
+  for (size_t i = 0; i < a.outputs.size() && i < b.outputs.size(); ++i) {
+    const TensorType *x = g.type(a.outputs[i]).tensor(), *y = g.type(b.outputs[i]).tensor();
+    if (x && y && x->rank() != y->rank()) return true;
+  }
+  return false;
+}
+
 void if_from_onnx(const OnnxNode& n, Builder& g) {
   const OnnxSubgraph &yes = n.attr_graph("then_branch"), &no = n.attr_graph("else_branch");
   if (const ConstantNode* c = g.constant_of(n.need(0)); c && c->count() == 1) {
@@ -154,7 +162,21 @@ void if_from_onnx(const OnnxNode& n, Builder& g) {
   }
   std::vector<Function> bodies;
   bodies.push_back(yes.build(g, {}));
+  const Builder::Checkpoint before = g.checkpoint();
   bodies.push_back(no.build(g, {}));
+  if (ranks_differ(g, bodies[0], bodies[1])) {
+    // What exporters make of "squeeze this dimension if it is 1": the rest of the model is written
+    // for one of the ranks. The first branch is taken, and a run for which it is not is refused.
+    bodies.pop_back();
+    g.rollback(before);
+    const std::vector<ValueId> condition{n.need(0)};
+    const Call call(g.graph(), if_op(), Attrs(), condition, g.origin(), {});
+    call.check(ir::ne(call.element(0, 0), 0),
+               "the branches give tensors of different ranks, and the model was compiled for the "
+               "first one; compile with fixed dimensions (--dim) for the other");
+    g.outputs(n, g.splice(std::move(bodies[0])));
+    return;
+  }
   g.outputs(n, g.calls(if_op(), {}, {n.need(0)}, yes.outputs(), std::move(bodies)));
 }
 
@@ -169,19 +191,33 @@ void loop_from_onnx(const OnnxNode& n, Builder& g) {
              "condition, the carried values and what is stacked");
   std::vector<Type> types;
   for (size_t i = 0; i < carried; ++i) types.push_back(g.type(n.need(i + 2)));
+  // What starts as an optional and is a plain value from then on is carried as an optional.
+  std::vector<bool> wrapped(carried, false);
   Function body = loop_body(g, std::move(types), [&](const std::vector<Type>& carried_types) {
     std::vector<Type> inputs{tensor_of(Elem::I64, {}), tensor_of(Elem::Bool, {})};
     inputs.insert(inputs.end(), carried_types.begin(), carried_types.end());
-    return graph.build(g, inputs);
+    Function built = graph.build(g, inputs);
+    for (size_t i = 0; i < carried; ++i) {
+      wrapped[i] = carried_types[i].optional() && !g.type(built.outputs[i + 1]).optional();
+      if (!wrapped[i]) continue;
+      g.begin_body("wrap");
+      const ValueId some =
+          g.call(op("optional"), op("optional").read_attrs({}), {built.outputs[i + 1]});
+      Function wrap = g.end_body({some});
+      built.nodes.push_back(std::move(wrap.nodes[0]));
+      built.outputs[i + 1] = some;
+    }
+    return built;
   });
   std::vector<ValueId> inputs = n.inputs;
   inputs.resize(std::max<size_t>(inputs.size(), 2), kNoValue);
   const size_t results = graph.outputs() - 1;
-  g.outputs(n, g.calls(loop_op(), {}, inputs, results, [&] {
-    std::vector<Function> bodies;
-    bodies.push_back(std::move(body));
-    return bodies;
-  }()));
+  std::vector<Function> bodies;
+  bodies.push_back(std::move(body));
+  std::vector<ValueId> y = g.calls(loop_op(), {}, inputs, results, std::move(bodies));
+  for (size_t i = 0; i < carried; ++i)
+    if (wrapped[i]) y[i] = g.call(op("optional_get_element"), {}, {y[i]});
+  g.outputs(n, y);
 }
 
 }  // namespace

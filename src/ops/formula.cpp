@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/rewrite.h"
 #include "ir/scalar.h"
 #include "support/str.h"
 
@@ -37,7 +38,7 @@ ir::Expr in_range(const Dim& index, const Dim& from, const Dim& to) {
 std::vector<Dim> axes_of(const Call& call, size_t i, int rank) {
   std::vector<Dim> axes = call.elements(i);
   for (Dim& a : axes) {
-    a = graph::simplified(wrapped(a, Dim(rank)));
+    a = call.simple(wrapped(a, Dim(rank)));
     call.check(in_range(a, Dim(0), Dim(rank)), str("axes are between ", -rank, " and ", rank - 1));
   }
   for (size_t j = 0; j < axes.size(); ++j)
@@ -87,7 +88,7 @@ Product product(const Shape& dims) {
 
 }  // namespace
 
-Dim quotient(const Shape& a, const Shape& b) {
+Quotient quotient(const Shape& a, const Shape& b) {
   Product num = product(a), den = product(b);
   std::erase_if(den.factors, [&](const Dim& d) {
     const auto found = std::find_if(num.factors.begin(), num.factors.end(),
@@ -100,7 +101,8 @@ Dim quotient(const Shape& a, const Shape& b) {
     num.constant /= den.constant;
     den.constant = 1;
   }
-  return graph::simplified(num.dim() / den.dim());
+  if (den.constant == 1 && den.factors.empty()) return {graph::simplified(num.dim()), true};
+  return {graph::simplified(num.dim() / den.dim()), false};
 }
 
 Elements list_of(const Call& call, size_t i) {
@@ -126,17 +128,35 @@ Elements map_elements(const Call& call, ir::Elem elem,
       args.push_back(list[list.size() == 1 ? 0 : k]);
     }
     Dim value = f(args);
-    if (const std::optional<int64_t> c = ir::const_int(value)) {
+    const std::optional<int64_t> c = ir::const_int(value);
+    if (c && !ir::is_float(elem)) {
       value = Dim(ir::wrap_int(elem, *c));
-    } else if (elem != ir::Elem::I64) {
+    } else if (!c && elem != ir::Elem::I64 && !ir::is_float(elem)) {
       const auto most =
           static_cast<int64_t>(std::min<uint64_t>(ir::int_max(elem), ir::int_max(ir::Elem::I64)));
-      if (!call.proves(ir::logical_and(Dim(ir::int_min(elem)) <= value, value <= Dim(most))))
+      const ir::Expr fits = ir::logical_and(Dim(ir::int_min(elem)) <= value, value <= Dim(most));
+      if (elem == ir::Elem::I32)
+        call.check(fits, "a size that is computed in int32 does not fit it");
+      else if (!call.proves(fits))
         return std::nullopt;
     }
     out.push_back(std::move(value));
   }
   return out;
+}
+
+void check_exact(const Call& call, ir::Elem elem, const std::vector<Dim>& wholes) {
+  const Dim most = int64_t{1} << std::min(ir::info(elem).mantissa_bits + 1, 62);
+  const auto check = [&](const Dim& d) {
+    call.check(ir::logical_and(-most <= d, d <= most),
+               str("a size that is computed in ", ir::name(elem), " is too large for it"));
+  };
+  for (const Dim& whole : wholes) {
+    check(whole);
+    ir::walk(whole, [&](const ir::Binary& part) {
+      if (part.type == ir::kIndex) check(Dim::of(part));
+    });
+  }
 }
 
 }  // namespace tilewright::ops

@@ -32,15 +32,22 @@ std::vector<Dim> axes_of(const graph::Call& call, size_t i, int rank);
 Dim at_axis(const std::vector<Dim>& axes, const std::vector<Dim>& values, int64_t axis,
             const Dim& otherwise);
 
-/// a / b, as exact as simplification allows: equal factors cancel although they may be 0.
-Dim quotient(const Shape& a, const Shape& b);
+/// a / b for products of extents. Equal factors cancel although they may be 0.
+struct Quotient {
+  Dim value;
+  bool exact;  // nothing is left to divide by: a product of extents
+};
+Quotient quotient(const Shape& a, const Shape& b);
 
 using Elements = std::optional<std::vector<Dim>>;
 /// The elements of input i when they are known and the tensor has at most one dimension.
 Elements list_of(const graph::Call& call, size_t i);
 /// f of the inputs' elements, broadcast against each other; nothing when some are unknown, or a
-/// result may not fit `elem`.
+/// result may not fit `elem`. That sizes fit i32 is checked when the program runs.
 Elements map_elements(const graph::Call& call, ir::Elem elem,
                       FunctionRef<Dim(const std::vector<Dim>&)> f);
+
+/// Whole numbers in floats of this type, as integers: checks that the type holds them exactly.
+void check_exact(const graph::Call& call, ir::Elem elem, const std::vector<Dim>& wholes);
 
 }  // namespace tilewright::ops

@@ -180,7 +180,7 @@ const OpDef& matmul_op() {
                               .infer = infer,
                               .algorithms = {{.name = "direct", .define = define}},
                               .onnx = {{.op = "MatMul", .rule = matmul_from_onnx},
-                                       {.op = "Gemm", .from = 7, .rule = gemm_from_onnx}}});
+                                       {.op = "Gemm", .rule = gemm_from_onnx}}});
   return def;
 }
 

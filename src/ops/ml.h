@@ -11,4 +11,6 @@ namespace tilewright::ops {
 /// ai.onnx.ml that are made of others.
 std::span<const graph::OpDef> ml_ops();
 
+const graph::OpDef& svm_kernel_op();
+
 }  // namespace tilewright::ops

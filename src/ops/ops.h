@@ -377,6 +377,12 @@ struct ReshapeAttrs {
   bool allowzero = false;
   static constexpr auto fields = std::tuple{graph::field("allowzero", &ReshapeAttrs::allowzero)};
 };
+const graph::OpDef& image_decoder_op();
+
+std::span<const graph::OpDef> random_ops();
+
+const graph::OpDef& tfidf_op();
+
 std::span<const graph::OpDef> unique_ops();
 
 std::span<const graph::OpDef> view_ops();  // flatten, identity, reshape, squeeze, unsqueeze

@@ -36,8 +36,8 @@ Padding padding_of(const Call& call) {
   Padding out;
   for (size_t d = 0; d < rank; ++d) {
     const auto axis = static_cast<int64_t>(d);
-    out.before.push_back(simplified(at_axis(axes, before, axis, Dim(0))));
-    out.after.push_back(simplified(at_axis(axes, after, axis, Dim(0))));
+    out.before.push_back(call.simple(at_axis(axes, before, axis, Dim(0))));
+    out.after.push_back(call.simple(at_axis(axes, after, axis, Dim(0))));
   }
   return out;
 }
@@ -89,7 +89,7 @@ std::vector<te::Tensor> define_pad(const Call& call) {
     }
     const Expr value = call.in(0).at(indices);
     if (!inside) return value;
-    const Expr fill = call.has(2) ? call.in(2).at(At(call.shape(2).size(), 0))
+    const Expr fill = call.has(2)                      ? call.in(2).at(At(call.shape(2).size(), 0))
                       : call.elem(0) == ir::Elem::Bool ? Expr(false)
                                                        : te::cast(call.elem(0), 0);
     return te::guard(*inside, value, fill);
@@ -144,7 +144,7 @@ std::vector<te::Tensor> define_center(const Call& call) {
     for (size_t d = 0; d < from.size(); ++d) {
       const Dim shift =
           choose(to[d] <= from[d], (from[d] - to[d]) / Dim(2), -((to[d] - from[d]) / Dim(2)));
-      indices.push_back(at[d] + Expr(simplified(shift)));
+      indices.push_back(at[d] + Expr(call.simple(shift)));
       if (!call.proves(to[d] <= from[d]))
         inside = inside && 0 <= indices[d] && indices[d] < Expr(from[d]);
     }

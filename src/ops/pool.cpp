@@ -206,7 +206,7 @@ OpDef pool(std::string_view name, std::vector<Type> (*infer)(const Call&),
 
 const OpDef& average_pool_op() {
   static const OpDef def = pool("average_pool", infer_float, define_average,
-                                {{.op = "AveragePool", .from = 7, .rule = average_from_onnx},
+                                {{.op = "AveragePool", .rule = average_from_onnx},
                                  {.op = "GlobalAveragePool", .rule = global_average_from_onnx}});
   return def;
 }

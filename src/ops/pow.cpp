@@ -3,6 +3,7 @@
 #include "graph/onnx_node.h"
 #include "ops/define.h"
 #include "ops/kind.h"
+#include "ops/old_broadcast.h"
 #include "ops/ops.h"
 
 namespace tilewright::ops {
@@ -85,7 +86,7 @@ std::vector<te::Tensor> exact(const Call& call) {
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {
-  g.output(n, g.call(pow_op(), NoAttrs{}, {n.need(0), n.need(1)}));
+  g.output(n, g.call(pow_op(), NoAttrs{}, {n.need(0), second_input(n, g)}));
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ const OpDef& pow_op() {
        .algorithms = {{.name = "multiplied", .define = multiplied, .applies = is_small_whole},
                       {.name = "exact", .define = exact, .applies = is_integral},
                       {.name = "function", .define = by_function}},
-       .onnx = {{.op = "Pow", .from = 7, .rule = from_onnx}}});
+       .onnx = {{.op = "Pow", .rule = from_onnx}}});
   return def;
 }
 

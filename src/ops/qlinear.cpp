@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on quantised tensors. Products are sums of integers, scaled at the end; the others
 // compute on what the quantised values stand for.
+#include <algorithm>
 #include <array>
 
 #include "graph/onnx_node.h"
@@ -149,6 +150,27 @@ void dynamic_matmul(const OnnxNode& n, Builder& g) {
   g.output(n, scaled_product(g, a[0], n.need(1), {a[1], n.need(2), a[2], n.in(3)}, n.in(4)));
 }
 
+/// LSTM whose weights W [directions, inputs, 4 * hidden] and R are quantised, each direction or
+/// each of its columns with a scale. It computes on what they stand for.
+void dynamic_lstm(const OnnxNode& n, Builder& g) {
+  const Make m{n, g};
+  const auto weights = [&](size_t w, size_t scale) {
+    const auto spread = [&](ValueId x) {
+      return g.tensor(x).rank() == 1 ? m.reshape(x, {0, 1, 1})
+                                     : g.call(op("unsqueeze"), {}, {x, g.ints({1})});
+    };
+    ValueId x = m.cast(n.need(w), Elem::F32);
+    if (n.has(scale + 1)) x = m.call("sub", {x, m.cast(spread(n.in(scale + 1)), Elem::F32)});
+    return m.transpose(m.mul(x, spread(n.need(scale))), {0, 2, 1});
+  };
+  std::vector<ValueId> inputs(
+      n.inputs.begin(),
+      n.inputs.begin() + static_cast<ptrdiff_t>(std::min<size_t>(n.inputs.size(), 8)));
+  inputs.at(1) = weights(1, 8);
+  inputs.at(2) = weights(2, 10);
+  g.outputs(n, as_onnx(n, g, "LSTM", inputs, n.outputs.size()));
+}
+
 OnnxRule microsoft(std::string_view op, void (*rule)(const OnnxNode&, Builder&)) {
   return {.op = op, .rule = rule, .domain = "com.microsoft"};
 }
@@ -164,6 +186,7 @@ const OpDef& dynamic_quantize_op() {
                  .onnx = {{.op = "DynamicQuantizeLinear", .from = 11, .rule = dynamic_from_onnx},
                           {.op = "QLinearMatMul", .from = 10, .rule = matmul},
                           {.op = "QLinearConv", .from = 10, .rule = conv},
+                          microsoft("DynamicQuantizeLSTM", dynamic_lstm),
                           microsoft("DynamicQuantizeMatMul", dynamic_matmul),
                           microsoft("MatMulIntegerToFloat", to_float),
                           microsoft("QGemm", gemm),

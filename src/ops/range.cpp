@@ -36,6 +36,8 @@ std::vector<Type> infer_count(const Call& call) {
 std::vector<Elements> elements_count(const Call& call) {
   const Elements start = list_of(call, 0), limit = list_of(call, 1), delta = list_of(call, 2);
   if (!start || !limit || !delta) return {std::nullopt};
+  if (ir::is_float(call.elem(0)))
+    check_exact(call, call.elem(0), {(*start)[0], (*limit)[0], (*delta)[0]});
   const Dim span = (*limit)[0] - (*start)[0], step = (*delta)[0];
   return {std::vector<Dim>{ir::max(-(-span / step), Dim(0))}};
 }

@@ -5,6 +5,7 @@
 #include "ops/define.h"
 #include "ops/formula.h"
 #include "ops/kind.h"
+#include "ops/old_broadcast.h"
 #include "ops/ops.h"
 
 namespace tilewright::ops {
@@ -94,7 +95,10 @@ std::vector<te::Tensor> define_prelu(const Call& call) {
 }
 
 void prelu_from_onnx(const OnnxNode& n, Builder& g) {
-  g.output(n, g.call(op("prelu"), NoAttrs{}, {n.need(0), n.need(1)}));
+  ValueId slope = n.need(1);
+  if (n.opset < 7 && g.tensor(slope).rank() == 1)  // one for each channel
+    slope = with_ones(g, slope, static_cast<size_t>(std::max(g.tensor(n.need(0)).rank() - 2, 0)));
+  g.output(n, g.call(op("prelu"), NoAttrs{}, {n.need(0), slope}));
 }
 
 }  // namespace
@@ -111,7 +115,7 @@ std::span<const OpDef> select_ops() {
                  .fusion = FusionKind::Injective,
                  .infer = infer_prelu,
                  .algorithms = {{.name = "direct", .define = define_prelu}},
-                 .onnx = {{.op = "PRelu", .from = 7, .rule = prelu_from_onnx}}}),
+                 .onnx = {{.op = "PRelu", .rule = prelu_from_onnx}}}),
       define_op({.name = "where",
                  .fusion = FusionKind::Injective,
                  .infer = infer_where,

@@ -39,15 +39,15 @@ std::vector<Part> parts_of(const Call& call) {
   std::vector<Part> out;
   for (int64_t d = 0; d < call.rank(0); ++d) {
     const Dim& n = call.shape(0)[static_cast<size_t>(d)];
-    const Dim step = simplified(at_axis(axes, steps, d, Dim(1)));
-    const Dim start = simplified(wrapped(at_axis(axes, starts, d, Dim(0)), n));
-    const Dim end = simplified(wrapped(at_axis(axes, ends, d, n), n));
+    const Dim step = call.simple(at_axis(axes, steps, d, Dim(1)));
+    const Dim start = call.simple(wrapped(at_axis(axes, starts, d, Dim(0)), n));
+    const Dim end = call.simple(wrapped(at_axis(axes, ends, d, n), n));
     const ir::Expr forward = step > Dim(0);
     // Backwards, the least end is the place before the first element.
     const Dim from =
-        simplified(choose(forward, clamp(start, Dim(0), n), clamp(start, Dim(0), n - Dim(1))));
+        call.simple(choose(forward, clamp(start, Dim(0), n), clamp(start, Dim(0), n - Dim(1))));
     const Dim to =
-        simplified(choose(forward, clamp(end, Dim(0), n), clamp(end, Dim(-1), n - Dim(1))));
+        call.simple(choose(forward, clamp(end, Dim(0), n), clamp(end, Dim(-1), n - Dim(1))));
     const Dim count =
         choose(forward, ir::ceil_div(to - from, step), ir::ceil_div(from - to, -step));
     out.push_back({from, step, call.extent(ir::max(count, Dim(0)))});

@@ -66,7 +66,9 @@ OpDef row_bool(std::string_view name, std::string_view onnx) {
 
 Expr neg(const Expr& x) { return -x; }
 Dim neg_dim(const Dim& x) { return -x; }
+Dim not_dim(const Dim& x) { return Dim(1) - x; }
 Dim abs_dim(const Dim& x) { return ir::unary(ir::UnaryOp::Abs, x); }
+Dim same_dim(const Dim& x) { return x; }  // of a whole number
 Expr reciprocal(const Expr& x) { return 1 / x; }
 Expr logical_not(const Expr& x) { return !x; }
 Expr bitwise_not(const Expr& x) { return ~x; }
@@ -128,11 +130,11 @@ std::span<const OpDef> unary_ops() {
       row<te::acosh, Float>("acosh", "Acosh"),
       row<te::atanh, Float>("atanh", "Atanh"),
       row<erf, Number>("erf", "Erf"),
-      row<te::floor, Float>("floor", "Floor"),
-      row<te::ceil, Float>("ceil", "Ceil"),
-      row<te::round, Float>("round", "Round"),  // half to even
+      row_with_elements<te::floor, Float, same_dim>("floor", "Floor"),
+      row_with_elements<te::ceil, Float, same_dim>("ceil", "Ceil"),
+      row_with_elements<te::round, Float, same_dim>("round", "Round"),  // half to even
       row<sign, Number>("sign", "Sign"),
-      row<logical_not, Bool>("not", "Not"),
+      row_with_elements<logical_not, Bool, not_dim>("not", "Not"),
       row<bitwise_not, Int>("bitwise_not", "BitwiseNot"),
       row_bool<te::isnan, Float>("isnan", "IsNaN"),
       row<relu, Number>("relu", "Relu"),

@@ -67,12 +67,20 @@ std::vector<Type> with_shape(const Call& call, Shape shape) {
 
 // reshape: input 1 is the shape; 0 keeps a dimension (unless `allowzero`), one -1 is what is left.
 
+/// Never negative: a product of extents, as far as it can be told.
+bool is_extent(const Call& call, const Dim& formula) {
+  const ir::Binary* b = formula.as<ir::Binary>();
+  if (b && (b->op == ir::BinaryOp::Mul || b->op == ir::BinaryOp::Add))
+    return is_extent(call, b->a) && is_extent(call, b->b);
+  return call.proves(Dim(0) <= formula);
+}
+
 /// A dimension of the wanted shape; -1 where it follows from the others.
 Dim wanted(const Call& call, size_t d, const Dim& given, bool allowzero) {
   // A formula that is never negative is a size: 0 then means no elements.
-  if (allowzero || (!ir::const_int(given) && call.proves(Dim(0) <= given))) return given;
+  if (allowzero || (!ir::const_int(given) && is_extent(call, given))) return given;
   if (static_cast<int>(d) < call.rank(0)) {
-    return simplified(choose(ir::eq(given, Dim(0)), call.shape(0)[d], given));
+    return call.simple(choose(ir::eq(given, Dim(0)), call.shape(0)[d], given));
   }
   call.check(ir::ne(given, Dim(0)), str("dimension ", d, " of the shape is 0, but the input has ",
                                         call.rank(0), " dimensions"));
@@ -81,38 +89,37 @@ Dim wanted(const Call& call, size_t d, const Dim& given, bool allowzero) {
 
 std::vector<Type> infer_reshape(const Call& call) {
   const bool allowzero = call.attrs<ReshapeAttrs>().allowzero;
-  std::vector<Dim> dims = call.elements(1);
-  std::vector<size_t> open;  // may be -1
+  const Shape& in = call.shape(0);
+  Shape dims = call.elements(1);
+  std::vector<size_t> open;    // may be -1
+  std::optional<size_t> rest;  // is -1
   for (size_t d = 0; d < dims.size(); ++d) {
     dims[d] = wanted(call, d, dims[d], allowzero);
     const std::optional<int64_t> c = ir::const_int(dims[d]);
-    if (c ? *c == -1 : !call.proves(Dim(0) <= dims[d])) open.push_back(d);
-    if (c && *c < -1)
+    if ((c && *c < -1) || (c == -1 && rest))
       call.refuse("ops.reshape.shape", str("dimension ", d, " of the shape is ", *c),
-                  "use sizes, 0 to keep a dimension, or one -1 for what is left");
+                  "use sizes, 0 to keep a dimension, and one -1 for what is left");
+    if (c == -1) rest = d;
+    if (c ? *c == -1 : !is_extent(call, dims[d])) open.push_back(d);
   }
-  const Shape& in = call.shape(0);
-  Shape out;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (std::find(open.begin(), open.end(), d) == open.end()) {
-      out.push_back(dims[d]);
-      continue;
-    }
+  Shape out = dims;
+  for (const size_t d : open) {
     Shape others;
     for (size_t k = 0; k < dims.size(); ++k) {
-      if (k == d) continue;
       const bool known = std::find(open.begin(), open.end(), k) == open.end();
-      others.push_back(known ? dims[k] : choose(ir::eq(dims[k], Dim(-1)), Dim(1), dims[k]));
+      if (k != d)
+        others.push_back(known ? dims[k] : choose(ir::eq(dims[k], Dim(-1)), Dim(1), dims[k]));
     }
-    if (ir::const_int(dims[d]))
-      for (const size_t k : open)
-        if (k != d && ir::const_int(dims[k]))
-          call.refuse("ops.reshape.shape", "the shape has more than one -1",
-                      "leave one dimension to be computed");
-    out.push_back(call.extent(choose(ir::eq(dims[d], Dim(-1)), quotient(in, others), dims[d])));
+    const Quotient left = quotient(in, others);
+    if (rest == d && left.exact)
+      out[d] = left.value;
+    else
+      out[d] = call.extent(choose(ir::eq(dims[d], Dim(-1)), left.value, dims[d]));
   }
-  call.check(ir::eq(simplified(graph::elements(in)), simplified(graph::elements(out))),
-             str("the input ", print(in), " cannot be reshaped to ", print(out)));
+  const Quotient ratio = quotient(in, out);
+  if (!ratio.exact || !ir::is_const(ratio.value, 1))
+    call.check(ir::eq(simplified(graph::elements(in)), simplified(graph::elements(out))),
+               str("the input ", print(in), " cannot be reshaped to ", print(out)));
   return with_shape(call, std::move(out));
 }
 
@@ -156,7 +163,7 @@ std::vector<Type> infer_squeeze(const Call& call) {
   }
   const std::vector<Dim> axes = axes_of(call, 1, call.rank(0));
   for (const Dim& a : axes)
-    call.check(ir::eq(simplified(pick(in, a)), Dim(1)), "a dimension to squeeze must be 1");
+    call.check(ir::eq(pick(in, a), Dim(1)), "a dimension to squeeze must be 1");
   // Dimension k of the result is the k-th that is not dropped.
   Dim kept = 0;
   std::vector<Dim> place;  // among the kept ones, of every dimension; -1 when dropped
@@ -164,7 +171,7 @@ std::vector<Type> infer_squeeze(const Call& call) {
     ir::Expr dropped = ir::bool_imm(false);
     for (const Dim& a : axes)
       dropped = ir::logical_or(dropped, ir::eq(a, Dim(static_cast<int64_t>(d))));
-    dropped = simplified(dropped);
+    dropped = call.simple(dropped);
     place.push_back(choose(dropped, Dim(-1), kept));
     kept = kept + choose(dropped, Dim(0), Dim(1));
   }
@@ -196,10 +203,11 @@ std::vector<Type> infer_unsqueeze(const Call& call) {
       is_new = ir::logical_or(is_new, ir::eq(a, Dim(d)));
       before = before + as_int(a < Dim(d));
     }
-    is_new = simplified(is_new);
-    out.push_back(ir::is_true(is_new) || in.empty()
-                      ? Dim(1)
-                      : call.extent(choose(is_new, Dim(1), pick(in, simplified(Dim(d) - before)))));
+    is_new = call.simple(is_new);
+    out.push_back(
+        ir::is_true(is_new) || in.empty()
+            ? Dim(1)
+            : call.extent(choose(is_new, Dim(1), pick(in, call.simple(Dim(d) - before)))));
   }
   return with_shape(call, std::move(out));
 }

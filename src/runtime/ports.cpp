@@ -47,8 +47,8 @@ void Context::take_shape(uint32_t index, std::span<const int64_t> dims) {
 tw_status Context::set_input(uint32_t index, const tw_tensor& tensor, bool donated) {
   const ModuleView& view = module_.view();
   if (index >= inputs_.size())
-    return fail(TW_INVALID_ARGUMENT, "there is no input %u, the module has %zu", index,
-                inputs_.size());
+    return fail(TW_INVALID_ARGUMENT, "there is no input %d, the module has %zu",
+                static_cast<int>(index), inputs_.size());
   const format::PortRecord& port = view.inputs[index];
   const char* name = view.name(port.name);
   if (!port.type.is_tensor())
@@ -112,8 +112,8 @@ void Context::place_input(uint32_t index, int64_t bytes, Value* object) {
 
 tw_status Context::set_input_shape(uint32_t index, std::span<const int64_t> dims) {
   if (index >= inputs_.size())
-    return fail(TW_INVALID_ARGUMENT, "there is no input %u, the module has %zu", index,
-                inputs_.size());
+    return fail(TW_INVALID_ARGUMENT, "there is no input %d, the module has %zu",
+                static_cast<int>(index), inputs_.size());
   if (const tw_status s = check_shape(index, dims); s != TW_OK) return s;
   take_shape(index, dims);
   return TW_OK;
@@ -122,8 +122,8 @@ tw_status Context::set_input_shape(uint32_t index, std::span<const int64_t> dims
 tw_status Context::set_input_value(uint32_t index, Value* value) {
   const ModuleView& view = module_.view();
   if (index >= inputs_.size())
-    return fail(TW_INVALID_ARGUMENT, "there is no input %u, the module has %zu", index,
-                inputs_.size());
+    return fail(TW_INVALID_ARGUMENT, "there is no input %d, the module has %zu",
+                static_cast<int>(index), inputs_.size());
   const format::PortRecord& port = view.inputs[index];
   if (value->type != port.type)
     return fail(TW_BAD_INPUT, "input `%s` must be a %s", view.name(port.name),
@@ -145,8 +145,8 @@ tw_status Context::set_input_value(uint32_t index, Value* value) {
 tw_status Context::bind_output(uint32_t index, void* data, size_t bytes) {
   const ModuleView& view = module_.view();
   if (index >= outputs_.size())
-    return fail(TW_INVALID_ARGUMENT, "there is no output %u, the module has %zu", index,
-                outputs_.size());
+    return fail(TW_INVALID_ARGUMENT, "there is no output %d, the module has %zu",
+                static_cast<int>(index), outputs_.size());
   const format::PortRecord& port = view.outputs[index];
   if (data != nullptr && !port.type.is_tensor())
     return fail(TW_BAD_INPUT, "output `%s` is a %s, which has no memory of the caller's",
@@ -196,8 +196,8 @@ tw_status Context::ports_apart() {
 
 tw_status Context::output_shape(uint32_t index, int64_t* dims) {
   if (index >= outputs_.size())
-    return fail(TW_INVALID_ARGUMENT, "there is no output %u, the module has %zu", index,
-                outputs_.size());
+    return fail(TW_INVALID_ARGUMENT, "there is no output %d, the module has %zu",
+                static_cast<int>(index), outputs_.size());
   cancel_.store(false, std::memory_order_relaxed);
   if (const tw_status s = infer_shapes(); s != TW_OK) return s;
   const uint32_t rank = module_.view().outputs[index].rank;
@@ -210,8 +210,8 @@ tw_status Context::output_shape(uint32_t index, int64_t* dims) {
 
 tw_status Context::output(uint32_t index, tw_tensor& view) {
   if (index >= outputs_.size())
-    return fail(TW_INVALID_ARGUMENT, "there is no output %u, the module has %zu", index,
-                outputs_.size());
+    return fail(TW_INVALID_ARGUMENT, "there is no output %d, the module has %zu",
+                static_cast<int>(index), outputs_.size());
   if (!has_results_) return fail(TW_INVALID_ARGUMENT, "there are no results: run first");
   const format::PortRecord& port = module_.view().outputs[index];
   if (!port.type.is_tensor())
@@ -224,8 +224,8 @@ tw_status Context::output(uint32_t index, tw_tensor& view) {
 
 tw_status Context::output_value(uint32_t index, Value*& value) {
   if (index >= outputs_.size())
-    return fail(TW_INVALID_ARGUMENT, "there is no output %u, the module has %zu", index,
-                outputs_.size());
+    return fail(TW_INVALID_ARGUMENT, "there is no output %d, the module has %zu",
+                static_cast<int>(index), outputs_.size());
   if (!has_results_) return fail(TW_INVALID_ARGUMENT, "there are no results: run first");
   value = keep(outputs_[index].value);
   return value != nullptr ? TW_OK : fail(TW_OUT_OF_MEMORY, "no memory to keep an output");

@@ -3,24 +3,27 @@
 """Runs the ONNX backend cases of the installed `onnx` package and counts what passes.
 
     run.py [--engine compiled|reference] [--kinds node,simple,…] [--match REGEX] [--sample N]
-           [--failures] [--json FILE] [--expect FILE]
+           [--jobs N] [--failures] [--json FILE] [--expect FILE | --update]
 
-Cases run in worker processes, so that a crash or a hang fails one case alone. `--expect` names the list of
-cases that are known not to pass (tests/conformance/not_passing.txt): another case that fails, or a listed one
-that passes, is an error.
+`--expect` names the list of cases that are known not to pass (tests/conformance/not_passing.txt): another case
+that fails, or a listed one that passes, is an error. `--update` writes that list.
 """
 import argparse
 import collections
 import json
-import multiprocessing as mp
 import os
 import random
 import re
 import sys
 import time
 import warnings
+from pathlib import Path
 
 warnings.filterwarnings("ignore")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
+import worker_pool  # noqa: E402 -- lies beside this folder
+
+LIST = Path(__file__).resolve().parent / "not_passing.txt"
 KINDS = "node,simple,pytorch-converted,pytorch-operator"
 
 
@@ -63,47 +66,43 @@ def read_values(folder, prefix, declared):
     return values
 
 
-def work(engine, kinds, inbox, outbox):
+def run_case(engine, model, sets, rtol, atol):
+    """("passed", ""), or what went wrong and why."""
     from onnx.backend.test.runner import Runner
     import tilewright as tw
-    table = {key: rest for key, *rest in cases(kinds)}
-    outbox.put("ready")
-    while (key := inbox.get()) is not None:
-        model, sets, rtol, atol = table[key]
-        stage = "refused"
-        try:
-            module = tw.compile(model) if engine == "compiled" else None
-            for inputs, expected in sets:
-                stage = "run error"
-                got = module.run(list(inputs)) if module else tw.reference(model, inputs)
-                stage = "wrong"
-                Runner.assert_similar_outputs(expected, list(got), rtol=rtol, atol=atol)
-            outbox.put(("passed", ""))
-        except BaseException as e:  # noqa: BLE001 -- every failure is a result here
-            outbox.put((stage, f"{type(e).__name__}: {e}"[:600]))
+    stage = "refused"
+    try:
+        module = tw.compile(model) if engine == "compiled" else None
+        for inputs, expected in sets:
+            stage = "run error"
+            got = module.run(list(inputs)) if module else tw.reference(model, inputs)
+            stage = "wrong"
+            Runner.assert_similar_outputs(expected, list(got), rtol=rtol, atol=atol)
+        return "passed", ""
+    except BaseException as e:  # noqa: BLE001 -- every failure is a result here
+        return stage, f"{type(e).__name__}: {e}"[:600]
 
 
-class Worker:
-    def __init__(self, context, engine, kinds):
-        self.inbox, self.outbox = context.Queue(), context.Queue()
-        self.process = context.Process(target=work, args=(engine, kinds, self.inbox, self.outbox), daemon=True)
-        self.process.start()
-        self.outbox.get(timeout=600)
+def phrase(why):
+    """The first line that says something, short."""
+    lines = [line.strip() for line in why.splitlines() if re.search("[a-z]", line)]
+    return re.sub(r"0x[0-9a-f]+", "", lines[0])[:120] if lines else ""
 
-    def run(self, key, timeout):
-        self.inbox.put(key)
-        end = time.time() + timeout
-        while time.time() < end:
-            try:
-                return self.outbox.get(timeout=0.1)
-            except Exception:  # noqa: BLE001 -- the queue is empty
-                if not self.process.is_alive() and self.outbox.empty():
-                    return "crash", ""
-        return "hang", ""
 
-    def stop(self):
-        self.process.kill()
-        self.process.join()
+def write_list(path, results, complete):
+    """The list of what does not pass; cases that did not run keep their lines."""
+    kept = {}
+    if not complete and os.path.exists(path):
+        with open(path) as file:
+            kept = {line.split()[0]: line for line in file if line.strip() and not line.startswith("#")}
+    for key, (state, why) in results.items():
+        kept.pop(key, None)
+        if state != "passed":
+            kept[key] = f"{key}  {state}: {phrase(why)}\n"
+    with open(path, "w") as file:
+        file.write("# Cases of the ONNX package that do not pass: case, state, reason.\n"
+                   "# Made by tests/conformance/run.py --update.\n")
+        file.writelines(kept[key] for key in sorted(kept))
 
 
 def main():
@@ -116,22 +115,19 @@ def main():
     parser.add_argument("--failures", action="store_true", help="print each failure")
     parser.add_argument("--json")
     parser.add_argument("--expect")
+    parser.add_argument("--update", action="store_true", help=f"write {LIST.name}")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    kinds = args.kinds.split(",")
-    keys = [key for key, *_ in cases(kinds) if re.search(args.match, key)]
+    start = time.time()
+    table = {key: rest for key, *rest in cases(args.kinds.split(",")) if re.search(args.match, key)}
+    keys = list(table)
     if args.sample and args.sample < len(keys):
         keys = sorted(random.Random(1).sample(keys, args.sample))
-    context, worker, results, start = mp.get_context("spawn"), None, {}, time.time()
-    for n, key in enumerate(keys):
-        worker = worker or Worker(context, args.engine, kinds)
-        results[key] = worker.run(key, args.timeout)
-        if results[key][0] in ("crash", "hang"):
-            worker.stop()
-            worker = None
+    results = {}
+    for key, result, failure in worker_pool.run(lambda k: run_case(args.engine, *table[k]), keys, args.jobs, args.timeout):
+        results[key] = result or tuple(failure.split(": "))
         if sys.stderr.isatty():
-            print(f"\r{n + 1}/{len(keys)} {key[:60]:60}", end="", file=sys.stderr)
-    if worker:
-        worker.stop()
+            print(f"\r{len(results)}/{len(keys)} {key[:60]:60}", end="", file=sys.stderr)
     per = collections.defaultdict(collections.Counter)
     for key, (state, _) in results.items():
         per[key.split("/")[0]][state] += 1
@@ -146,6 +142,8 @@ def main():
             json.dump(results, file, indent=1)
     passed = sum(state == "passed" for state, _ in results.values())
     print(f"{passed} of {len(keys)} passed  ({time.time() - start:.0f} s)")
+    if args.update:
+        write_list(LIST, results, complete=len(keys) == len(table) and not args.match and args.kinds == KINDS)
     if args.expect:
         with open(args.expect) as file:
             known = {line.split()[0] for line in file if line.strip() and not line.startswith("#")}

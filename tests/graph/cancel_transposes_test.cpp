@@ -49,6 +49,17 @@ TEST_F(CancelTransposes, LeavesWhatWouldNeedAsManyTransposes) {
   EXPECT_EQ(after(), "transpose -> %transpose\nadd -> %add\n");
 }
 
+TEST_F(CancelTransposes, PermutesASharedConstantForEachOrder) {
+  const ValueId c = numbers({2, 2, 2});
+  for (const Ints& order : {Ints{1, 2, 0}, Ints{2, 0, 1}}) {
+    Ints back(3);
+    for (size_t d = 0; d < 3; ++d) back[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
+    const ValueId x = transpose(g.in("x", dims({2, 2, 2})), order);
+    g.output(transpose(g("add", {x, c}), back));
+  }
+  EXPECT_EQ(after(), "add -> %add_1_1\nadd -> %add_2\n");
+}
+
 TEST_F(CancelTransposes, StopsAtOperatorsThatLookAtDimensions) {
   const ValueId x = transpose(g.in("x", dims({2, 3})), {1, 0});
   g.output(transpose(g("softmax", {x}), {1, 0}));

@@ -7,6 +7,8 @@
 namespace tilewright::graph {
 namespace {
 
+using Ints = std::vector<int64_t>;
+
 struct Fused {
   Graph graph;
   FusionReport report;
@@ -153,6 +155,17 @@ TEST(Fuse, ReadsSizesBeforeTheKernelThatUsesThem) {
   const Fused f = fused(g.take());
   // `twice` is a result although a kernel could keep it to itself.
   EXPECT_EQ(f.text().substr(0, 12), "add -> %add\n") << f.text();
+}
+
+TEST(Fuse, TellsWhichInputsAResultMayReplace) {
+  Net g;
+  const ValueId a = g.in("a", dims({4, 6})), b = g.in("b", dims({6}));
+  g.output(g("relu", {g("add", {a, b})}));
+  g.output(g("relu", {g("transpose", {g.in("c", dims({4, 4}))}, {{"axes", Ints{1, 0}}})}));
+  Fused f = fused(g.take());
+  const std::vector<Node> groups = f.graph.main().nodes;
+  EXPECT_EQ(in_place_inputs(f.graph, groups[0]), std::vector<ValueId>{a});
+  EXPECT_TRUE(in_place_inputs(f.graph, groups[1]).empty());  // elements change places
 }
 
 TEST(Fuse, LimitsTheSizeOfAGroup) {

@@ -75,6 +75,17 @@ TEST_F(SimplifyAlgebra, JoinsViewsOfSymbolicShapes) {
   EXPECT_EQ(after(y), "reshape -> %unsqueeze_1\nreturn %unsqueeze_1");
 }
 
+TEST_F(SimplifyAlgebra, LetsReductionsKeepTheirDimensions) {
+  const ValueId mean = g("reduce_mean", {x}, {{"axes", Ints{1}}, {"keepdims", int64_t{0}}});
+  EXPECT_EQ(after(g("unsqueeze", {mean, g.ints({1})})),
+            "reduce_mean -> %unsqueeze\nreturn %unsqueeze");
+}
+TEST_F(SimplifyAlgebra, KeepsAViewThatPutsTheDimensionElsewhere) {
+  const ValueId mean = g("reduce_mean", {x}, {{"axes", Ints{1}}, {"keepdims", int64_t{0}}});
+  EXPECT_EQ(after(g("unsqueeze", {mean, g.ints({0})})),
+            "reduce_mean -> %reduce_mean\nunsqueeze -> %unsqueeze\nreturn %unsqueeze");
+}
+
 TEST_F(SimplifyAlgebra, JoinsCastsThatLoseNothing) {
   const auto cast = [&](ValueId v, ir::Elem to) {
     return g("cast", {v}, {{"to", static_cast<int64_t>(to)}});

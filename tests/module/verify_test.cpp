@@ -90,6 +90,9 @@ TEST(Verify, RefusesIndicesThatAreOutOfRange) {
 }
 
 TEST(Verify, RefusesJumpsToNowhere) {
+  // Into the middle of an instruction.
+  expect_refused(after([](Module&, Plan& p) { append(p, PlanOp::Jump, {p.prologue_words + 1}); }),
+                 "jumps to no place");
   expect_refused(after([](Module&, Plan& p) { append(p, PlanOp::Jump, {1}); }),
                  "jumps to no place");
   expect_refused(after([](Module&, Plan& p) { append(p, PlanOp::Jump, {100000}); }),

@@ -74,10 +74,33 @@ TEST(Elements, KeepI64sGreatestValue) {
   EXPECT_EQ(c.type(out), "f32[n, 5]");
 }
 
-TEST(Elements, DoNotClaimWhatMayNotFitI32) {
+TEST(Elements, GoThroughI32UnderACheck) {
   Chain c;
   const ValueId narrow = c.g.call(op("cast"), CastAttrs{ir::Elem::I32}, {c.shape});
-  EXPECT_FALSE(c.g.value(narrow).elements.has_value());  // n goes up to 2^31
+  const ValueId two = c.g.constant(graph::int_constant(ir::Elem::I32, {1}, {2}));
+  const ValueId twice = c.g.call(op("mul"), NoAttrs{}, {narrow, two});
+  EXPECT_TRUE(c.g.value(twice).elements.has_value());
+  EXPECT_EQ(c.g.graph().checks.size(), 1u);  // n goes up to 2^31 - 1
+}
+
+TEST(Elements, GoThroughFloatsThatAreWholeNumbers) {
+  Chain c;
+  const ValueId floats = c.g.call(op("cast"), CastAttrs{ir::Elem::F32}, {c.shape});
+  const ValueId twice = c.g.call(op("mul"), NoAttrs{}, {floats, c.g.scalar(ir::Elem::F32, 2)});
+  const ValueId back =
+      c.g.call(op("cast"), CastAttrs{ir::Elem::I64}, {c.g.call(op("floor"), NoAttrs{}, {twice})});
+  EXPECT_FALSE(c.g.graph().checks.empty());  // 2 * n <= 2^24
+  const ValueId filled = c.g.call(op("full"), NoAttrs{}, {back, c.g.scalar(ir::Elem::F32, 0)});
+  EXPECT_EQ(c.type(filled), "f32[n * 2, 12]");
+  const ValueId half = c.g.call(op("mul"), NoAttrs{}, {floats, c.g.scalar(ir::Elem::F32, 0.5)});
+  EXPECT_FALSE(c.g.value(half).wholes.has_value());
+}
+
+TEST(Elements, CutASliceToItsDimension) {
+  Chain c;
+  const ValueId most = c.g.ints({std::numeric_limits<int64_t>::max()});
+  const ValueId all = c.g.call(op("slice"), NoAttrs{}, {c.x, c.g.ints({0}), most, c.g.ints({0})});
+  EXPECT_EQ(c.type(all), "f32[n, 6]");
 }
 
 TEST(View, ReshapesByAShapeThatOnlyARunTells) {

@@ -104,6 +104,9 @@ TEST(Run, NamesTheInputThatDoesNotFit) {
   t.device_type = 2;
   EXPECT_TRUE(contains(error_of([&] { context.set_input(0, t); }), "another device"));
   EXPECT_TRUE(contains(error_of([&] { context.output("y"); }), "run first"));
+  EXPECT_TRUE(contains(error_of([&] { context.set_input("z", x.data(), {3}); }), "`z`"));
+  EXPECT_TRUE(contains(error_of([&] { context.set_input(-1, x.data(), {3}); }), "no input -1"));
+  EXPECT_TRUE(contains(error_of([&] { context.bind_output(1, x.data(), 8); }), "no output 1"));
 }
 
 TEST(Run, AnswersForShapesWithoutRunning) {

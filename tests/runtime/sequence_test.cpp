@@ -17,7 +17,7 @@ struct PortType {
   size_t rank;
 };
 
-/// A module that is one host operator; `given` says which inputs it gets.
+/// A module that is one host operator; `no_input`: it gets one that is not given.
 Module one_op(const std::string& name, const std::vector<PortType>& inputs, const PortType& output,
               const std::vector<HostAttribute>& attributes = {}, bool no_input = false) {
   Sample s;

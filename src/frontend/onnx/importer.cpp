@@ -5,6 +5,7 @@
 
 #include "frontend/onnx/types.h"
 #include "ops/all.h"
+#include "ops/strings.h"
 #include "support/diagnostic.h"
 #include "support/str.h"
 
@@ -28,9 +29,6 @@ using graph::ValueId;
 
 void Frame::add_initializers(const GraphProto& graph) {
   const auto add = [&](std::string_view name, auto tensor) {
-    if (name.empty())
-      refuse("frontend.onnx.initializer_name", "an initialiser has no name",
-             "the file may be damaged: export or download the model again");
     if (!initializers.emplace(name, tensor).second)
       refuse("frontend.onnx.name_twice",
              str("two initialisers have the name `", shortened(name), "`"),
@@ -164,7 +162,7 @@ void Importer::node(const NodeProto& node, Frame& frame) {
     const graph::OnnxRule* rule = ops::onnx_rule(out.domain, out.op, out.opset);
     require(rule, "the survey lets no unknown operator pass");
     g_.set_origin(out.origin);
-    rule->rule(out, g_);
+    if (!ops::import_on_strings(out, g_)) rule->rule(out, g_);
     results = g_.take_results();
   }
   for (size_t i = 0; i < node.output.size(); ++i) {

@@ -149,11 +149,19 @@ class Reader {
     while (in.next()) switch (in.field()) {
         case 1: add_node(in, out.node); break;
         case 2: out.name = in.text(); break;
-        case 5: onnx::read(in.message(), out.initializer.emplace_back()); break;
-        case 10: out.doc_string = in.text(); break;
-        case 11: onnx::read(in.message(), out.input.emplace_back()); break;
+        case 5:
+          onnx::read(in.message(), out.initializer.emplace_back());
+          check_name(in, out.initializer.back().name, "an initialiser");
+          break;
+        case 11:
+          onnx::read(in.message(), out.input.emplace_back());
+          check_name(in, out.input.back().name, "an input");
+          break;
         case 12: onnx::read(in.message(), out.output.emplace_back()); break;
-        case 15: onnx::read(in.message(), out.sparse_initializer.emplace_back()); break;
+        case 15:
+          onnx::read(in.message(), out.sparse_initializer.emplace_back());
+          check_name(in, out.sparse_initializer.back().values.name, "a sparse initialiser");
+          break;
       }
   }
 
@@ -172,6 +180,10 @@ class Reader {
 
   // Empty messages are two bytes in a file, and hundreds in memory: what has no name is refused
   // where it stands.
+  static void check_name(const Wire& in, std::string_view name, const char* what) {
+    if (name.empty()) in.refuse("frontend.onnx.no_name", str(what, " without a name"));
+  }
+
   void add_node(const Wire& in, std::vector<NodeProto>& to) {
     if (++nodes_ > kMaxNodes)
       in.refuse("frontend.onnx.nodes", str("more than ", kMaxNodes, " nodes"));
@@ -180,14 +192,13 @@ class Reader {
     const int64_t tensor_bytes = tensor_bytes_;
     read(in.message(), node);
     node.size = static_cast<int64_t>(in.bytes().size()) - (tensor_bytes_ - tensor_bytes);
-    if (node.op_type.empty()) in.refuse("frontend.onnx.op_type", "a node without an operator");
+    check_name(in, node.op_type, "an operator");
   }
 
   void add_attribute(const Wire& in, std::vector<AttributeProto>& to) {
     AttributeProto& attribute = to.emplace_back();
     read(in.message(), attribute);
-    if (attribute.name.empty())
-      in.refuse("frontend.onnx.attribute_name", "an attribute without a name");
+    check_name(in, attribute.name, "an attribute");
   }
 
   void read(Wire in, NodeProto& out) {

@@ -101,7 +101,7 @@ struct NodeProto {
 };
 
 struct GraphProto {
-  std::string_view name, doc_string;
+  std::string_view name;
   std::vector<NodeProto> node;
   std::vector<TensorProto> initializer;
   std::vector<SparseTensorProto> sparse_initializer;

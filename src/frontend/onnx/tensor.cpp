@@ -99,10 +99,10 @@ Constant Tensors::constant(const SparseTensorProto& tensor, const std::string& w
 
 Constant Tensors::decode(const TensorProto& tensor, const std::string& what) {
   const int64_t count = checked_count(tensor.dims, what);
-  const auto expect = [&](int64_t there, int64_t wanted, const char* what) {
+  const auto expect = [&](int64_t there, int64_t wanted, const char* unit) {
     if (there != wanted)
       refuse("frontend.onnx.tensor_data", what,
-             str("it has ", there, " ", what, ", its shape takes ", wanted),
+             str("it has ", there, " ", unit, ", its shape takes ", wanted),
              "the file may be damaged: export or download the model again");
   };
   if (tensor.segmented)

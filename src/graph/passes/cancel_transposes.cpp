@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -8,7 +9,6 @@
 #include "graph/op_def.h"
 #include "graph/passes/passes.h"
 #include "graph/rewriter.h"
-#include "ir/rewrite.h"
 
 namespace tilewright::graph {
 namespace {
@@ -33,30 +33,6 @@ Order inverse(const Order& order) {
 bool has_one_element(const Graph& graph, ValueId id) {
   const TensorType* t = graph.type(id).tensor();
   return t && std::ranges::all_of(t->shape, [](const Dim& d) { return ir::is_const(d, 1); });
-}
-
-/// Does each element of the result follow from the elements at the same place, with dimensions of
-/// extent 1 and missing ones repeated?
-bool is_pointwise(Graph& graph, const Node& n) {
-  if (n.op->fusion != FusionKind::Injective || n.op->algorithms.empty() || n.outputs.size() != 1)
-    return false;
-  const std::optional<Definition> def = definition_of(graph, n);
-  const te::Compute* c = def->results[0].stage()->as<te::Compute>();
-  if (!c || c->reducer) return false;
-  bool ok = true;
-  for (const te::Stage& stage : def->stages)
-    if (stage != def->results[0].stage() && !stage->as<te::Placeholder>()) ok = false;
-  ir::walk(c->values[0], [&](const ir::Load& load) {
-    if (load.indices.size() > c->axes.size()) {
-      ok = false;
-      return;
-    }
-    const size_t missing = c->axes.size() - load.indices.size();
-    for (size_t d = 0; d < load.indices.size(); ++d)
-      if (!ir::is_const(load.buffer->shape[d], 1) && load.indices[d] != c->axes[missing + d].var)
-        ok = false;
-  });
-  return ok;
 }
 
 /// Nodes that work element by element, and the order in which their operands come.
@@ -202,7 +178,7 @@ class Canceller {
     const ValueId now = r.call(*n.op, n.attrs, inputs);
     const ValueId then = r.call("transpose", {now}, {{"axes", *order}});
     if (!r.replace(n.outputs[0], then)) return false;
-    before_[then] = now;
+    before_[{then, *order}] = now;
     return true;
   }
 
@@ -212,15 +188,15 @@ class Canceller {
   /// The operand as it is before the transpose.
   ValueId before(Rewriter& r, ValueId id, const Order& order) {
     if (id == kNoValue || has_one_element(r.graph(), id)) return id;
-    if (const auto found = before_.find(id); found != before_.end()) return found->second;
+    if (const auto found = before_.find({id, order}); found != before_.end()) return found->second;
     const Order back = inverse(order);
     if (const Constant& c = r.value(id).constant) {
       if (c->is_strings || ir::bits(c->elem) < 8) return kFailed;
-      return before_[id] = r.constant(permuted(*c, back), r.value(id).name);
+      return before_[{id, order}] = r.constant(permuted(*c, back), r.value(id).name);
     }
     const Node* made = r.maker(id, "transpose");
     if (made && order_of(*made) == order) return made->inputs[0];
-    return before_[id] = r.call("transpose", {id}, {{"axes", back}});
+    return before_[{id, order}] = r.call("transpose", {id}, {{"axes", back}});
   }
 
   /// A transpose of the last two dimensions is an attribute; one that moves the last dimension
@@ -236,6 +212,7 @@ class Canceller {
       const size_t rank = order.size();
       if (rank < 2 || order[rank - 2] != static_cast<int64_t>(rank) - 1) continue;
       std::swap(order[rank - 2], order[rank - 1]);
+      if (!std::ranges::is_sorted(order) && r.uses(inputs[i]) > 1) continue;
       inputs[i] = std::ranges::is_sorted(order)
                       ? made->inputs[0]
                       : r.call("transpose", {made->inputs[0]}, {{"axes", order}});
@@ -248,7 +225,8 @@ class Canceller {
   }
 
   const Regions& regions_;
-  std::unordered_map<ValueId, ValueId> before_;  // values by what they are before the transpose
+  /// Values by what they are before a transpose into the order.
+  std::map<std::pair<ValueId, Order>, ValueId> before_;
 };
 
 }  // namespace

@@ -96,9 +96,21 @@ bool cast(Rewriter& r, const Node& n) {
 
 // Views: of the same shape; of a view.
 
+/// unsqueeze(reduce(x)) → a reduction that keeps the dimensions
+bool keeps_dims(Rewriter& r, const Node& n, const Node& inner) {
+  if (!inner.op->name.starts_with("reduce_") || !r.tensor(n.outputs[0]) ||
+      r.tensor(n.outputs[0])->rank() != r.tensor(inner.inputs[0])->rank())
+    return false;
+  AttrList attrs = inner.attrs.list();
+  for (NamedAttr& a : attrs)
+    if (a.name == "keepdims") a.value = int64_t{1};
+  return becomes(r, n, r.call(inner.op->name, inner.inputs, attrs));
+}
+
 bool view(Rewriter& r, const Node& n) {
   if (becomes(r, n, n.inputs[0])) return true;
   const Node* inner = r.maker(n.inputs[0]);
+  if (inner && keeps_dims(r, n, *inner)) return true;
   if (!inner || inner->op->special != Special::View || !r.tensor(n.outputs[0])) return false;
   if (becomes(r, n, inner->inputs[0])) return true;
   if (!r.tensor(inner->inputs[0])) return false;

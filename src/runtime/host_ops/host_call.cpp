@@ -16,10 +16,12 @@ uint64_t two_words(const uint32_t* words) { return uint64_t{words[1]} << 32 | wo
 
 }  // namespace
 
-void StringsWriter::add(std::string_view text) {
+std::span<char> StringsWriter::add(std::string_view text, std::string_view more) {
   const uint64_t at = offsets_[next_];
   if (!text.empty()) std::memcpy(characters_ + at, text.data(), text.size());
-  offsets_[++next_] = at + text.size();
+  if (!more.empty()) std::memcpy(characters_ + at + text.size(), more.data(), more.size());
+  offsets_[++next_] = at + text.size() + more.size();
+  return {characters_ + at, text.size() + more.size()};
 }
 
 const char* HostCall::name() const {

@@ -39,7 +39,8 @@ class StringsWriter {
         characters_(reinterpret_cast<char*>(offsets_ + count + 1)) {
     offsets_[0] = 0;
   }
-  void add(std::string_view text);
+  /// The text with `more` behind it; gives where its characters stand.
+  std::span<char> add(std::string_view text, std::string_view more = {});
   explicit operator bool() const { return offsets_ != nullptr; }
 
  private:
@@ -114,5 +115,8 @@ const HostOp* find_host_op(std::string_view name);
 // The families.
 std::span<const HostOp> sequence_ops();
 std::span<const HostOp> optional_ops();
+std::span<const HostOp> string_ops();
+std::span<const HostOp> random_ops();
+std::span<const HostOp> image_ops();
 
 }  // namespace tilewright::runtime

@@ -37,12 +37,11 @@ ll::Value* in_order(Lanes& b, BinaryOp op, Elem elem, ll::Value* v) {
 
 /// min and max are associative but of two zeros the first wins: neighbours are combined, which
 /// keeps the order, or the two halves, which takes fewer shuffles. NaN is looked for once, beside
-/// the steps, where the type is one of LLVM's.
+/// the steps.
 ll::Value* by_pairs(Lanes& b, BinaryOp op, Elem elem, ll::Value* v, bool halves) {
   int lanes = Lanes::lanes_of(v);
   if (!std::has_single_bit(static_cast<unsigned>(lanes))) return in_order(b, op, elem, v);
-  const bool small = is_small_float(elem);
-  const Known known = {.not_nan = !small};
+  const Known known = {.not_nan = true};
   ll::Value* any_nan = nullptr;
   while (lanes > 1) {
     lanes /= 2;
@@ -53,7 +52,7 @@ ll::Value* by_pairs(Lanes& b, BinaryOp op, Elem elem, ll::Value* v, bool halves)
     }
     ll::Value* x = b.CreateShuffleVector(v, first);
     ll::Value* y = b.CreateShuffleVector(v, second);
-    if (!small && !any_nan) any_nan = b.CreateOrReduce(b.CreateFCmpUNO(x, y));
+    if (!any_nan) any_nan = b.CreateOrReduce(b.CreateFCmpUNO(x, y));
     v = float_binary(b, op, elem, x, y, known, known);
   }
   ll::Value* best = b.CreateExtractElement(v, uint64_t{0});
@@ -64,7 +63,11 @@ ll::Value* by_pairs(Lanes& b, BinaryOp op, Elem elem, ll::Value* v, bool halves)
 
 ll::Value* reduce_lanes(Lanes& b, BinaryOp op, Elem elem, ll::Value* v, bool reassociate) {
   if (!ir::is_float(elem)) return reduce_ints(b, op, elem, v);
-  if (op == BinaryOp::Min || op == BinaryOp::Max) return by_pairs(b, op, elem, v, reassociate);
+  if (op == BinaryOp::Min || op == BinaryOp::Max) {
+    if (!is_small_float(elem)) return by_pairs(b, op, elem, v, reassociate);
+    // Exact in f32. Pairs of 16 bits or less also end in types that LLVM cannot select code for.
+    return narrow(b, elem, by_pairs(b, op, Elem::F32, widen(b, elem, v), reassociate));
+  }
   if (is_small_float(elem) || !reassociate) {
     // Each step rounds: nothing may be contracted into it.
     ll::IRBuilder<>::FastMathFlagGuard guard(b);

@@ -49,8 +49,9 @@ struct X86Syntax final : Syntax {
   bool names_vector(const std::string& t) const override {
     return has(t, "%zmm") || has(t, "%ymm") || has(t, "%xmm") || has(t, "%tmm");
   }
+  // A slot of its own has no index; an array on the stack that a loop runs through has one.
   bool names_stack(const std::string& t, bool has_frame_pointer) const override {
-    return has(t, "(%rsp") || (has_frame_pointer && has(t, "(%rbp"));
+    return has(t, "(%rsp)") || (has_frame_pointer && has(t, "(%rbp)"));
   }
   bool is_vector_move(const std::string& t) const override {
     return has(t, "vmov") && !has(t, "(") && !has(t, "vmovd\t") && !has(t, "vmovq\t") &&

@@ -254,11 +254,17 @@ class Rewriting {
       loops.push_back(loop);
       iters.push_back(it);
     }
+    const Stmt init = body(b.init, units), update = body(b.body, units);
+    // An index of a dimension of extent 1 is gone, and with it what it read.
+    std::unordered_set<Buffer> loaded;
+    for (const Stmt& part : {init, update})
+      ir::walk(part, [&](const ir::Load& l) { loaded.insert(l.buffer); });
     std::vector<ir::Region> reads, writes;
-    for (const ir::Region& r : b.reads) reads.push_back(region(r, units));
+    for (const ir::Region& r : b.reads)
+      if (ir::Region now = region(r, units); loaded.contains(now.buffer)) reads.push_back(now);
     for (const ir::Region& r : b.writes) writes.push_back(region(r, units));
-    Stmt out = ir::make_stmt<ir::Block>(b.span, b.name, iters, nullptr, reads, writes,
-                                        body(b.init, units), body(b.body, units), false, b.hints);
+    Stmt out = ir::make_stmt<ir::Block>(b.span, b.name, iters, nullptr, reads, writes, init, update,
+                                        false, b.hints);
     for (size_t i = loops.size(); i-- > 0;)
       out = ir::make_stmt<ir::For>(loops[i].span, loops[i].var, 0, loops[i].extent, out);
     return out;

@@ -5,6 +5,7 @@
 #include "tune/choose/contraction.h"
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
+#include "tune/choose/rows.h"
 #include "tune/choose/stage.h"
 
 namespace tilewright::tune {
@@ -16,8 +17,16 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
   inline_stages(s);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
+  // Stages that run together first, from the last one up; then each of the others by itself.
+  const auto still = [&](const std::string& name, StageKind kind) {
+    const ir::LoopFunc now = s.func();
+    const auto stage = find_stage(now, name);
+    return stage && stage->kind == kind;
+  };
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (still(it->first, StageKind::Map)) schedule_rows(s, it->first, spec);
   for (const auto& [name, kind] : stages) {
-    if (!find_stage(s.func(), name) || find_stage(s.func(), name)->kind != kind) continue;
+    if (!still(name, kind)) continue;
     if (kind == StageKind::Map) schedule_map(s, name, spec);
     if (kind == StageKind::Reduce && !schedule_contraction(s, name, spec, constants))
       schedule_reduction(s, name, spec);

@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/reducer.h"
+#include "support/str.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/pack.h"
 #include "tune/choose/plan.h"
@@ -58,11 +59,28 @@ std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer
   return found;
 }
 
-void as_vectors(Schedule& s, const LoopRef& loop, int64_t extent, int64_t lanes) {
-  if (extent <= lanes) return s.vectorize(loop);
+void as_vectors(Schedule& s, const LoopRef& loop, int64_t lanes) {
   const auto [outer, inner] = s.split<2>(loop, {kOpen, lanes});
   s.vectorize(inner);
   s.unroll(outer);
+}
+
+void keep_whole_vectors(Schedule& s, const Stage& stage, const BlockRef& block,
+                        const std::string& buffer, size_t lane, int64_t lanes) {
+  const auto known = ir::const_int(stage.block->iters[lane].extent);
+  if (known && *known % lanes == 0) return;
+  const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
+  std::vector<ir::Var> vars;
+  std::vector<ir::Expr> places;
+  ir::Expr last;
+  for (size_t d = 0; d < index.size(); ++d) {
+    vars.emplace_back(str("i", d));
+    const bool is_lane = index[d] == stage.block->iters[lane].var;
+    places.push_back(is_lane ? vars[d] / lanes : ir::Expr(vars[d]));
+    if (is_lane) last = vars[d] % lanes;
+  }
+  places.push_back(last);
+  s.transform_layout(block, buffer, {vars, places});
 }
 
 bool schedule_contraction(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
@@ -78,7 +96,7 @@ bool schedule_contraction(Schedule& s, const std::string& name, const ir::Target
   const bool lane_in_a = std::ranges::count(c->of_a, plan->lane) > 0;
   return attempt(s, [&] {
     pack_panels(s, stage, lane_in_a ? c->a : c->b, plan->lane, plan->width(), constants, spec);
-    (plan->turned ? schedule_turned : schedule_straight)(s, stage, *c, *plan, after, spec);
+    (plan->turned ? schedule_turned : schedule_straight)(s, stage, *plan, after, spec);
   });
 }
 

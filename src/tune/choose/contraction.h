@@ -30,8 +30,12 @@ bool schedule_contraction(schedule::Schedule& s, const std::string& name,
 /// own iterators.
 std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer);
 
-/// The loop as lanes, in several vectors where it is longer; their loop is unrolled.
-void as_vectors(schedule::Schedule& s, const schedule::LoopRef& loop, int64_t extent,
-                int64_t lanes);
+/// The loop as vectors, unrolled; the last one may be cut short.
+void as_vectors(schedule::Schedule& s, const schedule::LoopRef& loop, int64_t lanes);
+
+/// Lets the accumulators of a stage, in `buffer`, be whole vectors along iterator `lane` where the
+/// results are not, so that each is one register.
+void keep_whole_vectors(schedule::Schedule& s, const Stage& stage, const schedule::BlockRef& block,
+                        const std::string& buffer, size_t lane, int64_t lanes);
 
 }  // namespace tilewright::tune

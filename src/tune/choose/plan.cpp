@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "ir/build.h"
+#include "tune/choose/attempt.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/pack.h"
 #include "tune/choose/strides.h"
@@ -23,12 +24,31 @@ int64_t extent_of(const Stage& stage, size_t iter, const Sizes& sizes) {
   return std::max<int64_t>(sizes.of(stage.block->iters[iter].extent), 1);
 }
 
-/// The loops inside of a tile, unrolled a little.
-int64_t unroll_of(const Stage& stage, const Contraction& c, const Tile& tile) {
-  const auto inner = ir::const_int(stage.block->iters[c.reduced.back()].extent);
+/// Does the factor read at sums of the two iterators, as a window does?
+bool overlap(const ir::Expr& factor, const ir::Var& x, const ir::Var& y) {
+  bool found = false;
+  ir::walk(factor, [&](const ir::Load& l) {
+    for (const ir::Expr& e : l.indices) found = found || (ir::uses(e, x) && ir::uses(e, y));
+  });
+  return found;
+}
+
+/// The order of the reduction's loops, and how far the innermost is unrolled. Neighbouring rows of
+/// a window read the same elements: were those loops unrolled, all of them would stay in registers.
+void order_reduction(Plan& plan, const Stage& stage, const Contraction& c,
+                     const ir::Expr& broadcast) {
+  const auto& iters = stage.block->iters;
+  std::vector<size_t> windows;
+  for (const size_t i : c.reduced)
+    (overlap(broadcast, iters[i].var, iters[plan.row].var) ? windows : plan.reduced).push_back(i);
+  const bool inside = !plan.reduced.empty();
+  plan.reduced.insert(plan.reduced.end() - inside, windows.begin(), windows.end());
+  const auto inner = ir::const_int(iters[plan.reduced.back()].extent);
   for (const int64_t u : {4, 3, 2})
-    if (inner && *inner % u == 0 && u * tile.rows * tile.vectors <= 128) return u;
-  return 1;
+    if (inside && inner && *inner % u == 0 && u * plan.tile.rows * plan.tile.vectors <= 128) {
+      plan.unroll = u;
+      return;
+    }
 }
 
 bool contains(const std::vector<size_t>& all, size_t one) {
@@ -64,7 +84,7 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
     const int64_t rows = extent_of(stage, row, sizes), columns = extent_of(stage, lane, sizes);
     Plan plan{.lane = lane, .row = row, .lanes = lanes, .turned = turned};
     plan.tile = choose_tile(rows, columns, terms, lanes, spec);
-    plan.unroll = unroll_of(stage, c, plan.tile);
+    order_reduction(plan, stage, c, contains(c.of_a, lane) ? c.b : c.a);
     plan.cycles = tile_cycles(plan.tile, rows, columns, terms, lanes) *
                   (results / static_cast<double>(rows * columns));
     if (panels.wanted && !panels.constant) plan.cycles += kPack * panels.elements;
@@ -99,11 +119,17 @@ size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spe
   return 1;
 }
 
-void run_in_threads(Schedule& s, const std::vector<TileLoop>& loops, size_t count, double work) {
-  if (work < 2 * kTaskWork || loops.empty()) return;
-  std::vector<LoopRef> first;
-  for (size_t i = 0; i < count; ++i) first.push_back(loops[i].loop);
-  s.parallel(count > 1 ? s.fuse(first) : first[0]);
+size_t run_in_threads(Schedule& s, const std::vector<TileLoop>& loops, size_t count, double work) {
+  if (work < 2 * kTaskWork || loops.empty()) return 0;
+  for (; count > 0; --count) {
+    const bool done = attempt(s, [&] {
+      std::vector<LoopRef> first;
+      for (size_t i = 0; i < count; ++i) first.push_back(loops[i].loop);
+      s.parallel(count > 1 ? s.fuse(first) : first[0]);
+    });
+    if (done) return count - 1;
+  }
+  return 0;
 }
 
 std::vector<Piece> pieces_of(int64_t extent, int64_t lanes) {

@@ -13,8 +13,9 @@ struct Plan {
   size_t lane = 0, row = 0;
   Tile tile;
   int64_t lanes = 1;
-  int64_t unroll = 1;   // of the innermost reduction loop
-  bool turned = false;  // lanes are not neighbours in the result: tiles are transposed
+  std::vector<size_t> reduced;  // reduction iterators, outermost first
+  int64_t unroll = 1;           // of the innermost of them
+  bool turned = false;          // lanes are not neighbours in the result: tiles are transposed
   double cycles = 0;
 
   int64_t width() const { return tile.vectors * lanes; }
@@ -39,9 +40,10 @@ TileLoop tiles_of(const schedule::LoopRef& loop, const ir::BlockIter& iter, int6
 /// one loop. A loop with a tile that is cut short cannot be fused: its tail could not be told apart
 /// any more.
 size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec);
-/// Fuses the first loops and runs them in parallel, when there is work enough.
-void run_in_threads(schedule::Schedule& s, const std::vector<TileLoop>& loops, size_t count,
-                    double work);
+/// Fuses the first loops and runs them in parallel, when there is work enough. Gives how many loops
+/// fewer there are.
+size_t run_in_threads(schedule::Schedule& s, const std::vector<TileLoop>& loops, size_t count,
+                      double work);
 
 /// Pieces of `extent` elements, each a number of vectors of some lanes: whole ones first, then the
 /// powers of two that are left, so that none needs a mask. 60 with 16 lanes: 48 by 16, 8 by 8, 4 by
@@ -52,12 +54,10 @@ struct Piece {
 std::vector<Piece> pieces_of(int64_t extent, int64_t lanes);
 
 /// The tile's results go straight from registers into the result, or into the stage `after`.
-void schedule_straight(schedule::Schedule& s, const Stage& stage, const Contraction& c,
-                       const Plan& plan, const std::optional<Stage>& after,
-                       const ir::TargetSpec& spec);
+void schedule_straight(schedule::Schedule& s, const Stage& stage, const Plan& plan,
+                       const std::optional<Stage>& after, const ir::TargetSpec& spec);
 /// The tiles of some rows are kept lane by lane, then transposed into the result or into `after`.
-void schedule_turned(schedule::Schedule& s, const Stage& stage, const Contraction& c,
-                     const Plan& plan, const std::optional<Stage>& after,
-                     const ir::TargetSpec& spec);
+void schedule_turned(schedule::Schedule& s, const Stage& stage, const Plan& plan,
+                     const std::optional<Stage>& after, const ir::TargetSpec& spec);
 
 }  // namespace tilewright::tune

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reductions that are no contraction along two sides: pooling, depthwise convolution, sums along an
+// axis, products of a matrix and a vector.
 #include <algorithm>
+#include <bit>
 
 #include "ir/build.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/lanes.h"
+#include "tune/choose/plan.h"
 #include "tune/choose/strides.h"
 
 namespace tilewright::tune {
@@ -15,37 +19,102 @@ using schedule::Schedule;
 
 namespace {
 
-/// for y { for k { for x … } }: a vector of results over all terms, kept in registers.
-void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lanes) {
-  const std::string name = stage.name();
-  const BlockRef block = s.block(name);
+// Taps of a window that are all unrolled.
+constexpr int64_t kTaps = 16;
+
+/// An iterator whose neighbours read parts of the same window, if there is one: its results share
+/// what they read.
+std::optional<size_t> window_row(const Stage& stage, size_t lane) {
+  const auto& iters = stage.block->iters;
+  for (size_t i = 0; i < iters.size(); ++i) {
+    if (i == lane || iters[i].kind != ir::IterKind::Spatial) continue;
+    for (const ir::BlockIter& k : iters) {
+      if (k.kind != ir::IterKind::Reduction) continue;
+      for (const ir::Load* l : stage.loads())
+        for (const ir::Expr& e : l->indices)
+          if (ir::uses(e, iters[i].var) && ir::uses(e, k.var)) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+int64_t rows_of(const ir::Expr& extent) {
+  const auto known = ir::const_int(extent);
+  for (const int64_t n : {4, 3, 2})
+    if (known && *known % n == 0) return n;
+  return known ? std::min<int64_t>(*known, 4) : 1;
+}
+
+/// Vectors of results over all terms, kept in registers; the stage that follows inside.
+void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lanes,
+                      const std::optional<Stage>& after, const ir::TargetSpec& spec) {
+  const Sizes sizes(s.func());
+  const auto& iters = stage.block->iters;
+  const auto columns = ir::const_int(iters[lane].extent);
+  int64_t taps = 1;
+  bool constant = true;
+  for (const ir::BlockIter& it : iters) {
+    if (it.kind != ir::IterKind::Reduction) continue;
+    constant = constant && ir::const_int(it.extent);
+    taps *= std::max<int64_t>(sizes.of(it.extent), 1);
+  }
+  const bool unrolled = constant && taps <= kTaps;
+  const std::optional<size_t> row = unrolled ? window_row(stage, lane) : std::nullopt;
+  const int64_t rows = row ? rows_of(iters[*row].extent) : 1;
+  // Shorter vectors leave less over, and a tile that is not the only one has whole ones.
+  if (columns && *columns < lanes)
+    lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(*columns)));
+  const int64_t vectors =
+      row ? 1 : choose_tile(1, sizes.of(iters[lane].extent), taps, lanes, spec).vectors;
+
+  const BlockRef block = s.block(stage.name());
   const std::vector<LoopRef> loops = s.loops(block);
-  const auto known = ir::const_int(stage.loops[lane]->extent);
-  std::vector<LoopRef> order;
-  std::vector<LoopRef> over;
+  std::vector<TileLoop> outer;
+  std::vector<LoopRef> over, inside;
   for (size_t i = 0; i < loops.size(); ++i) {
-    if (i == lane) continue;
-    (stage.block->iters[i].kind == ir::IterKind::Spatial ? order : over).push_back(loops[i]);
+    if (iters[i].kind == ir::IterKind::Reduction)
+      over.push_back(loops[i]);
+    else if (i != lane && i != row)
+      outer.push_back({loops[i], sizes.of(iters[i].extent), true});
   }
-  LoopRef inner = loops[lane];
-  if (!known || *known > lanes) {
-    const auto [o, v] = s.split<2>(inner, {kOpen, lanes});
-    order.push_back(o);
-    inner = v;
+  if (row) {
+    const auto [r0, r1] = s.split<2>(loops[*row], {kOpen, rows});
+    outer.push_back(tiles_of(r0, iters[*row], rows, sizes));
+    inside.push_back(r1);
   }
-  const size_t outside = order.size();
-  const LoopRef first = over.front();
+  const auto [l0, l1] = s.split<2>(loops[lane], {kOpen, lanes * vectors});
+  outer.push_back(tiles_of(l0, iters[lane], lanes * vectors, sizes));
+  const size_t first = order_for_threads(outer, spec);
+  std::vector<LoopRef> order;
+  for (const TileLoop& t : outer) order.push_back(t.loop);
+  const LoopRef at = order.back();
   order.insert(order.end(), over.begin(), over.end());
-  order.push_back(inner);
+  order.insert(order.end(), inside.begin(), inside.end());
+  order.push_back(l1);
   s.reorder(order);
-  std::vector<BlockRef> vectors = {block};
-  if (outside > 0) {
-    const BlockRef copy = s.cache_write(block, stage.result()->name, ir::ScopeKind::Register);
-    s.reverse_compute_at(copy, order[outside - 1]);
-    vectors.push_back(copy);
+
+  std::vector<BlockRef> tiles = {block};
+  if (after) {
+    tiles.push_back(s.block(after->name()));
+    s.reverse_compute_at(tiles.back(), at);
+    s.set_scope(block, stage.result()->name, ir::ScopeKind::Register);
+  } else {
+    tiles.push_back(s.cache_write(block, stage.result()->name, ir::ScopeKind::Register));
+    s.reverse_compute_at(tiles.back(), at);
   }
-  vectors.push_back(s.decompose_reduction(block, first));
-  for (const BlockRef& b : vectors) s.vectorize(s.loops(b).back());
+  tiles.push_back(s.decompose_reduction(block, over.front()));
+  if (unrolled)
+    for (const LoopRef& k : over) s.unroll(k);
+  for (const LoopRef& r : inside) s.unroll(r);
+  as_vectors(s, l1, lanes);
+  for (size_t i = 1; i < tiles.size(); ++i) {
+    const std::vector<LoopRef> own = s.loops(tiles[i]);
+    as_vectors(s, own.back(), lanes);
+    for (size_t j = outer.size(); j + 1 < own.size(); ++j) s.unroll(own[j]);
+  }
+  const std::string buffer = stage.result()->name;
+  keep_whole_vectors(s, stage, block, after ? buffer : buffer + "_register", lane, lanes);
+  run_in_threads(s, outer, first, stage.work(sizes));
 }
 
 /// Partial results in lanes, for the results of one iteration of the other loops at a time.
@@ -64,10 +133,23 @@ void terms_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lanes)
   if (!known || *known > width) k = s.split<2>(k, {kOpen, width})[1];
   const auto [partial, combined] = s.rfactor(block, k);
   s.set_scope(partial, buffer + "_register_rf", ir::ScopeKind::Register);
-  own = s.loops(partial);
   s.decompose_reduction(combined, s.loops(combined).back());
   for (const std::string& b : {name + "_rf_init", name + "_rf", name})
     s.vectorize(s.loops(b).back());
+}
+
+/// How many of the loops around a stage are serial and serve its results alone.
+size_t result_loops(const Stage& stage) {
+  size_t count = 0;
+  while (count < stage.loops.size() && stage.loops[count]->loop == ir::ForKind::Serial) {
+    const ir::Var& v = stage.loops[count]->var;
+    const bool reduces = std::ranges::any_of(stage.block->iters, [&](const ir::BlockIter& it) {
+      return it.kind != ir::IterKind::Spatial && ir::uses(it.binding, v);
+    });
+    if (reduces) break;
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -81,24 +163,15 @@ void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSp
   if (lanes == 1) return;
   const size_t lane = best_lane_iter(stage, sizes);
   const double work = stage.work(sizes);
-  const bool spatial = stage.block->iters[lane].kind == ir::IterKind::Spatial;
-  if (spatial)
-    attempt(s, [&] { results_in_lanes(s, stage, lane, lanes); });
+  bool done = false;
+  if (stage.block->iters[lane].kind == ir::IterKind::Spatial)
+    done = attempt(
+        s, [&] { results_in_lanes(s, stage, lane, lanes, epilogue_of(func, stage), spec); });
   else
     attempt(s, [&] { terms_in_lanes(s, stage, lane, lanes); });
-  size_t outer = 0;
+  if (done) return;
   const ir::LoopFunc now = s.func();
-  const Stage made = *find_stage(now, name);
-  // The loops around all that belongs to the stage.
-  while (outer < made.loops.size() && made.loops[outer]->loop == ir::ForKind::Serial) {
-    const ir::Var& v = made.loops[outer]->var;
-    const bool reduces = std::ranges::any_of(made.block->iters, [&](const ir::BlockIter& it) {
-      return it.kind != ir::IterKind::Spatial && ir::uses(it.binding, v);
-    });
-    if (reduces) break;
-    ++outer;
-  }
-  run_parallel(s, name, outer, work, spec);
+  run_parallel(s, name, result_loops(*find_stage(now, name)), work, spec);
 }
 
 }  // namespace tilewright::tune

@@ -14,7 +14,7 @@ using schedule::Schedule;
 // Above this many operations an epilogue is not worth a copy for each row of the tile.
 constexpr int64_t kCheapEpilogue = 10;
 
-void schedule_straight(Schedule& s, const Stage& stage, const Contraction& c, const Plan& plan,
+void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
                        const std::optional<Stage>& after, const ir::TargetSpec& spec) {
   const Sizes sizes(s.func());
   const std::string buffer = stage.result()->name;
@@ -34,7 +34,7 @@ void schedule_straight(Schedule& s, const Stage& stage, const Contraction& c, co
   std::vector<LoopRef> order;
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();
-  for (const size_t i : c.reduced) order.push_back(loops[i]);
+  for (const size_t i : plan.reduced) order.push_back(loops[i]);
   order.push_back(r1);
   order.push_back(l1);
   s.reorder(order);
@@ -51,18 +51,19 @@ void schedule_straight(Schedule& s, const Stage& stage, const Contraction& c, co
       s.set_scope(block, buffer, ir::ScopeKind::Register);
       tiles.push_back(next);
     } else {
-      as_vectors(s, s.loops(next).back(), plan.width(), plan.lanes);
+      as_vectors(s, s.loops(next).back(), plan.lanes);
     }
   }
-  tiles.push_back(s.decompose_reduction(block, loops[c.reduced.front()]));
-  if (plan.unroll > 1) s.unroll(s.split<2>(loops[c.reduced.back()], {kOpen, plan.unroll})[1]);
+  tiles.push_back(s.decompose_reduction(block, loops[plan.reduced.front()]));
+  if (plan.unroll > 1) s.unroll(s.split<2>(loops[plan.reduced.back()], {kOpen, plan.unroll})[1]);
   s.unroll(r1);
-  as_vectors(s, l1, plan.width(), plan.lanes);
+  as_vectors(s, l1, plan.lanes);
   for (const BlockRef& b : tiles) {
     const std::vector<LoopRef> own = s.loops(b);
-    as_vectors(s, own.back(), plan.width(), plan.lanes);
+    as_vectors(s, own.back(), plan.lanes);
     for (size_t i = outer.size(); i + 1 < own.size(); ++i) s.unroll(own[i]);
   }
+  keep_whole_vectors(s, stage, block, cheap ? buffer : buffer + "_register", plan.lane, plan.lanes);
   run_in_threads(s, outer, together, stage.work(sizes));
 }
 

@@ -77,6 +77,8 @@ size_t best_lane_iter(const Stage& stage, const Sizes& sizes) {
   for (size_t i = 0; i < iters.size(); ++i) {
     const int64_t extent = sizes.of(iters[i].extent);
     double cost = extent < 2 ? 1e6 : extent < 8 ? 8.0 / static_cast<double>(extent) : 0.0;
+    // A few terms as lanes cost more to combine than they save.
+    if (iters[i].kind == ir::IterKind::Reduction && extent < 16) cost += 100;
     for (const Place& p : places) {
       const auto step = stride(p.buffer, *p.indices, iters[i].var, sizes);
       if (!step || (*step != 0 && *step != 1))

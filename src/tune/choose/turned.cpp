@@ -35,6 +35,9 @@ int64_t tiles_together(int64_t rows, const Plan& plan, const ir::TargetSpec& spe
   return most;
 }
 
+// A block of eight rows and lanes is transposed without running out of registers.
+constexpr int64_t kBlock = 8;
+
 /// Reads columns of the kept tiles, a vector of rows for each lane, so that a block of them is a
 /// transposition in registers.
 void turn(Schedule& s, const BlockRef& out, size_t outside, size_t lane_dim, size_t row_dim,
@@ -45,7 +48,8 @@ void turn(Schedule& s, const BlockRef& out, size_t outside, size_t lane_dim, siz
   const std::vector<LoopRef> loops = s.loops(out);
   const LoopRef &lane = loops[outside + lane_dim], &row = loops[outside + row_dim];
   s.reorder({row, lane});
-  const std::vector<Piece> pieces = pieces_of(rows, plan.lanes);
+  const int64_t block = std::min(plan.lanes, kBlock);
+  const std::vector<Piece> pieces = pieces_of(rows, block);
   std::vector<schedule::Number> points;
   for (size_t i = 1; i < pieces.size(); ++i) points.push_back(pieces[i].begin);
   if (!points.empty()) s.partition(row, points);
@@ -54,7 +58,7 @@ void turn(Schedule& s, const BlockRef& out, size_t outside, size_t lane_dim, siz
   for (size_t i = 0; i < pieces.size(); ++i) {
     const std::vector<LoopRef> own = s.loops(i == 0 ? out.name : str(out.name, "_part", i));
     const auto [r0, r1] = s.split<2>(own[row_at], {kOpen, pieces[i].lanes});
-    const auto [v, l] = s.split<2>(own[lane_at], {kOpen, plan.lanes});
+    const auto [v, l] = s.split<2>(own[lane_at], {kOpen, block});
     s.reorder({r0, v, l, r1});
     s.unroll(l);
     s.vectorize(r1);
@@ -63,7 +67,7 @@ void turn(Schedule& s, const BlockRef& out, size_t outside, size_t lane_dim, siz
 
 }  // namespace
 
-void schedule_turned(Schedule& s, const Stage& stage, const Contraction& c, const Plan& plan,
+void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
                      const std::optional<Stage>& after, const ir::TargetSpec& spec) {
   const Sizes sizes(s.func());
   const auto& iters = stage.block->iters;
@@ -92,7 +96,7 @@ void schedule_turned(Schedule& s, const Stage& stage, const Contraction& c, cons
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();
   order.push_back(r0);
-  for (const size_t i : c.reduced) order.push_back(loops[i]);
+  for (const size_t i : plan.reduced) order.push_back(loops[i]);
   order.push_back(r1);
   order.push_back(l1);
   s.reorder(order);
@@ -100,12 +104,12 @@ void schedule_turned(Schedule& s, const Stage& stage, const Contraction& c, cons
   const BlockRef keep = s.cache_write(block, buffer, ir::ScopeKind::Register);
   s.reverse_compute_at(keep, r0);
   s.reverse_compute_at(out, at);
-  const BlockRef init = s.decompose_reduction(block, loops[c.reduced.front()]);
-  if (plan.unroll > 1) s.unroll(s.split<2>(loops[c.reduced.back()], {kOpen, plan.unroll})[1]);
+  const BlockRef init = s.decompose_reduction(block, loops[plan.reduced.front()]);
+  if (plan.unroll > 1) s.unroll(s.split<2>(loops[plan.reduced.back()], {kOpen, plan.unroll})[1]);
   s.unroll(r1);
-  as_vectors(s, l1, plan.width(), plan.lanes);
+  as_vectors(s, l1, plan.lanes);
   const std::vector<LoopRef> zero = s.loops(init);
-  as_vectors(s, zero.back(), plan.width(), plan.lanes);
+  as_vectors(s, zero.back(), plan.lanes);
   for (size_t i = outer.size() + 1; i + 1 < zero.size(); ++i) s.unroll(zero[i]);
 
   std::vector<ir::Var> vars;
@@ -124,10 +128,10 @@ void schedule_turned(Schedule& s, const Stage& stage, const Contraction& c, cons
     if (d != lane_dim) lanes_last.push_back(copy[inside + d]);
   lanes_last.push_back(copy[inside + lane_dim]);
   s.reorder(lanes_last);
-  as_vectors(s, lanes_last.back(), plan.width(), plan.lanes);
+  as_vectors(s, lanes_last.back(), plan.lanes);
   for (size_t d = 0; d + 1 < rank; ++d) s.unroll(lanes_last[d]);
-  turn(s, out, outer.size(), lane_dim, row_dim, plan);
-  run_in_threads(s, outer, first, stage.work(sizes));
+  const size_t fused = run_in_threads(s, outer, first, stage.work(sizes));
+  turn(s, out, outer.size() - fused, lane_dim, row_dim, plan);
 }
 
 }  // namespace tilewright::tune

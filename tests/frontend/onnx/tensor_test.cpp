@@ -31,9 +31,14 @@ struct File {
   Tensors tensors;
 };
 
-Constant decode(const Message& tensor) { return File({.initializers = {tensor}}).dense(); }
+Constant decode(Message tensor) {
+  return File({.initializers = {tensor.text(8, "t")}}).dense();  // initialisers have names
+}
+/// The code of the error, which names the tensor.
 std::string_view code_of(const Message& tensor) {
-  return diagnostic_of([&] { decode(tensor); }).code;
+  const Diagnostic d = diagnostic_of([&] { decode(tensor); });
+  EXPECT_NE(d.message.find("tensor `t`"), std::string::npos) << d.message;
+  return d.code;
 }
 
 /// A tensor whose numbers stand in the typed field of this number.
@@ -74,20 +79,18 @@ TEST(Tensor, decodes_every_typed_field) {
   EXPECT_EQ(texts->strings, (std::vector<std::string>{"a", std::string("b\0c", 3)}));
 }
 
-TEST(Tensor, views_raw_data_where_it_can_be_read_in_place) {
-  int views = 0;
-  for (int shift = 0; shift < 4; ++shift) {  // a longer name moves the data
-    File file({.initializers = {raw_tensor(std::string(1 + static_cast<size_t>(shift), 'n'), {2}, 1,
-                                           "\x01\x02\x03\x04\x05\x06\x07\x08")}});
+TEST(Tensor, views_raw_data_and_packed_floats_in_the_file) {
+  const std::string eight = "\x01\x02\x03\x04\x05\x06\x07\x08";
+  for (const Message& t : {raw_tensor("t", {2}, 1, eight), raw_tensor("odd", {2}, 1, eight),
+                           Message().number(1, 2).number(2, 1).text(4, eight)}) {
+    File file({.initializers = {Message(t).text(8, "t")}});
     const Constant c = file.dense();
     const Bytes all = as_bytes(*file.bytes);
-    const bool is_view = c->bytes.data() >= all.data() && c->bytes.data() < all.data() + all.size();
-    views += is_view;
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(c->bytes.data()) % 4, 0u);
+    EXPECT_GE(c->bytes.data(), all.data());
+    EXPECT_LT(c->bytes.data(), all.data() + all.size());
     EXPECT_EQ(std::to_integer<int>(c->bytes[7]), 8);
-    EXPECT_EQ(is_view, c->owner == std::shared_ptr<const void>(file.bytes));
+    EXPECT_EQ(c->owner, std::shared_ptr<const void>(file.bytes));
   }
-  EXPECT_EQ(views, 1);
 }
 
 TEST(Tensor, decodes_once) {
@@ -119,7 +122,6 @@ TEST(Tensor, refuses_damaged_ones) {
   EXPECT_EQ(code_of(tensor("t", {1}, {1}).message(3, Message())), "frontend.onnx.tensor_data");
   const Diagnostic d = diagnostic_of([] { decode(raw_tensor("t", {1}, 14, "12345678")); });
   EXPECT_NE(d.message.find("complex64"), std::string::npos) << d.message;
-  EXPECT_NE(d.message.find("`t`"), std::string::npos) << d.message;
 }
 
 Message sparse(const std::vector<float>& values, const std::vector<int64_t>& index_dims,

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/evaluate.h"
+
+#include <cstring>
+
+#include "driver/kernel.h"
+#include "graph/op_def.h"
+#include "ir/interpret/interpret.h"
+#include "ir/print.h"
+#include "ir/rewrite.h"
+#include "lower/to_blocks.h"
+#include "ops/program_of.h"
+#include "tune/choose/choose.h"
+
+namespace tilewright::driver {
+namespace {
+
+using namespace graph;
+
+/// Bytes of all tensors up to which compiling takes longer than interpreting.
+constexpr int64_t kInterpreted = 16 << 10;
+/// Likewise, up to which the interpreter may take its time.
+constexpr int64_t kMostInterpreted = 1 << 20;
+
+/// Does a place in memory follow from a value? Hostile constants must not lead compiled code
+/// astray; the interpreter looks at every place.
+bool follows_data(const ir::LoopFunc& blocks) {
+  bool found = false;
+  ir::walk(blocks.body, [&](const ir::Load& load) {
+    for (const ir::Expr& index : load.indices) found = found || ir::has_load(index);
+  });
+  return found;
+}
+
+/// Memory aligned as kernels expect it. Constants of a mapped file may lie anywhere.
+class Aligned {
+ public:
+  explicit Aligned(int64_t bytes) : storage_(static_cast<size_t>(bytes) / sizeof(Line) + 1) {}
+  std::byte* data() { return storage_[0].bytes; }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> storage_;
+};
+
+std::vector<Constant> interpreted(const Graph& graph, const ops::KernelProgram& program,
+                                  const ir::LoopFunc& blocks) {
+  std::vector<ir::Array> args;
+  for (const ValueId id : program.inputs) {
+    const Constant& c = graph.value(id).constant;
+    args.push_back(ir::from_bytes(c->elem, c->shape, c->bytes));
+  }
+  for (const ValueId id : program.outputs) {
+    const TensorType& t = *graph.type(id).tensor();
+    args.push_back(ir::make_array(t.elem, *const_dims(t.shape)));
+  }
+  ir::interpret(blocks, args, {});
+  std::vector<Constant> out;
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const TensorType& t = *graph.type(program.outputs[i]).tensor();
+    out.push_back(
+        make_constant(t.elem, *const_dims(t.shape), ir::to_bytes(args[program.inputs.size() + i])));
+  }
+  return out;
+}
+
+std::vector<Constant> compiled(const Graph& graph, const ops::KernelProgram& program,
+                               const target::llvm::JitKernel& kernel) {
+  std::vector<Aligned> memory;
+  std::vector<void*> buffers;
+  const auto add = [&](int64_t bytes) { buffers.push_back(memory.emplace_back(bytes).data()); };
+  for (const ValueId id : program.inputs) {
+    const ConstantNode& c = *graph.value(id).constant;
+    add(static_cast<int64_t>(c.bytes.size()));
+    std::memcpy(buffers.back(), c.bytes.data(), c.bytes.size());
+  }
+  std::vector<int64_t> sizes;
+  for (const ValueId id : program.outputs) {
+    const TensorType& t = *graph.type(id).tensor();
+    sizes.push_back(byte_size(t.elem, *ir::const_int(elements(t.shape))));
+    add(sizes.back());
+  }
+  kernel.call(buffers);
+  std::vector<Constant> out;
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const TensorType& t = *graph.type(program.outputs[i]).tensor();
+    const auto* bytes = static_cast<const std::byte*>(buffers[program.inputs.size() + i]);
+    out.push_back(make_constant(t.elem, *const_dims(t.shape),
+                                std::vector<std::byte>(bytes, bytes + sizes[i])));
+  }
+  return out;
+}
+
+}  // namespace
+
+const target::llvm::JitKernel& Evaluator::kernel(const ir::LoopFunc& blocks) {
+  const std::string text = ir::print(ir::Unit{{}, {}, {blocks}});
+  const auto found = kernels_.find(text);
+  if (found != kernels_.end()) return found->second;
+  return kernels_.emplace(text, compile_kernel(tune::choose(blocks, host_), host_)).first->second;
+}
+
+std::vector<Constant> Evaluator::operator()(const Graph& whole, const Node& node) {
+  // The node alone, for definitions may ask for symbols, and graphs are large.
+  Graph graph;
+  Node alone = node;
+  for (std::vector<ValueId>* ids : {&alone.inputs, &alone.outputs})
+    for (ValueId& id : *ids) {
+      if (id == kNoValue) continue;
+      graph.values.push_back(whole.value(id));
+      id = static_cast<ValueId>(graph.values.size()) - 1;
+    }
+  const ops::KernelProgram program = ops::program_of(graph, {alone}, alone.outputs, "evaluate");
+  const ir::LoopFunc blocks = program.loops ? *program.loops : lower::to_blocks(*program.program);
+  if (!blocks.symbols.empty()) return {};
+  int64_t bytes = 0;
+  for (const auto* ids : {&program.inputs, &program.outputs})
+    for (const ValueId id : *ids) {
+      const TensorType& t = *graph.type(id).tensor();
+      bytes += byte_size(t.elem, *ir::const_int(elements(t.shape)));
+    }
+  if (bytes > kInterpreted && !program.loops && !follows_data(blocks))
+    return compiled(graph, program, kernel(blocks));
+  if (bytes > kMostInterpreted) return {};
+  try {
+    return interpreted(graph, program, blocks);
+  } catch (const Error&) {
+    return {};  // the run may never come by
+  }
+}
+
+}  // namespace tilewright::driver

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A random valid model of 3 to 25 nodes for a seed, with inputs."""
+import compute
+import elementwise
+import movement
+from graph import Graph
+
+EMITTERS = {**elementwise.EMITTERS, **movement.EMITTERS, **compute.EMITTERS}
+
+
+def generate(seed):
+    """(model, inputs, inputs of other sizes or None)"""
+    g = Graph(seed)
+    rng = g.rng
+    for _ in range(rng.randint(1, 2)):
+        g.input(g.float, [g.extent() for _ in range(rng.choices([0, 1, 2, 3, 4], [1, 2, 5, 6, 6])[0])])
+    if rng.random() < 0.4:
+        g.input(rng.choice(["i32", "i64"]), [g.extent() for _ in range(rng.randint(0, 3))])
+    if rng.random() < 0.3:
+        g.input("bool", [g.extent() for _ in range(rng.randint(0, 3))])
+    wanted = rng.randint(3, 25)
+    emitters, weights = list(EMITTERS), list(EMITTERS.values())
+    for _ in range(6 * wanted):
+        if len(g.nodes) >= wanted:
+            break
+        rng.choices(emitters, weights)[0](g)
+    model, feeds = g.model()
+    return model, feeds, g.other_feeds(feeds, rng)

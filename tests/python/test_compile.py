@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.compile: what it takes and what it gives."""
+import numpy as np
+import onnx
+import pytest
+
+import tilewright as tw
+
+X = np.array([[1, 2, 3], [-1, 0, 2]], np.float32)
+B = np.array([0.5, -0.5, 1, 0], np.float32)
+
+
+def test_from_model_bytes_and_path(affine, affine_result, tmp_path):
+    path = tmp_path / "affine.onnx"
+    onnx.save(affine, path)
+    for given in (affine, affine.SerializeToString(), bytearray(affine.SerializeToString()), path, str(path)):
+        y, = tw.compile(given).run({"x": X, "b": B})
+        np.testing.assert_array_equal(y, affine_result(X, B))
+
+
+def test_other_things_are_refused():
+    with pytest.raises(TypeError, match="cannot compile a int"):
+        tw.compile(3)
+
+
+def test_errors_have_the_type_of_the_package():
+    with pytest.raises(tw.Error, match="onnx"):
+        tw.compile(b"this is no model")
+    with pytest.raises(tw.Error, match="/no/such/file.onnx"):
+        tw.compile("/no/such/file.onnx")
+
+
+def test_an_unknown_operator_is_named(model):
+    with pytest.raises(tw.Error, match="Teleport"):
+        tw.compile(model("g (float[2] x) => (float[2] y) { y = Teleport(x) }"))
+
+
+def test_ports_are_described(affine):
+    module = tw.compile(affine)
+    assert module.inputs == [("x", "f32", ("batch", 3)), ("b", "f32", (4,))]
+    assert module.outputs == [("y", "f32", ("batch", 4))]
+
+
+def test_emit_prints_a_stage(affine):
+    assert "matmul" in tw.emit(affine, "graph")
+
+
+def test_passes_can_be_skipped(affine, affine_result):
+    y, = tw.compile(affine, skip=["fuse"]).run([X, B])
+    np.testing.assert_array_equal(y, affine_result(X, B))
+
+
+def test_reference_agrees(affine, affine_result):
+    y, = tw.reference(affine, [X, B])
+    np.testing.assert_allclose(y, affine_result(X, B), rtol=1e-6)
