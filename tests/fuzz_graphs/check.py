@@ -113,6 +113,9 @@ def check(model, feeds, others=None):
         try:
             ours = module.run(given)
         except Exception as e:  # noqa: BLE001
+            # With other sizes a model may be wrong where ONNX Runtime looks away (Concat, Einsum).
+            if given is others and "must be equal" in str(e):
+                continue
             return f"run error: {e}"
         problem = difference(model, given, ours, theirs)
         if problem:
