@@ -145,9 +145,9 @@ TEST(Import, reads_sequences_and_optionals) {
   const Graph g = import(model({.inputs = {Message().text(1, "s").message(2, sequence),
                                            Message().text(1, "o").message(2, optional),
                                            Message().text(1, "u").message(2, f32)}}));
-  EXPECT_EQ(input_type(g, 0), "seq<f32[?]>");
-  EXPECT_EQ(input_type(g, 1), "opt<seq<f32[?]>>");
-  EXPECT_EQ(input_type(g, 2), "f32[?]");
+  EXPECT_EQ(input_type(g, 0), "seq<f32[*]>");
+  EXPECT_EQ(input_type(g, 1), "opt<seq<f32[*]> >");
+  EXPECT_EQ(input_type(g, 2), "f32[*]");
 }
 
 TEST(Import, takes_initialisers_as_constants_when_they_are_used) {
