@@ -152,9 +152,9 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
     const ValueId id = add_value(std::string(op.name), std::move(types[i]));
     Value& value = graph_.value(id);
     const TensorType* t = value.type.tensor();
-<<<<<<< HEAD
     if (i < elements.size() && elements[i] && t && t->rank() <= 1 &&
-        static_cast<int64_t>(elements[i]->size()) <= kMaxElements) {
+        static_cast<int64_t>(elements[i]->size()) <= kMaxElements &&
+        std::all_of(elements[i]->begin(), elements[i]->end(), is_carried)) {
       for (Dim& e : *elements[i]) e = call.simple(e);
       if (ir::is_float(t->elem)) {
         value.wholes = std::move(elements[i]);
@@ -162,14 +162,6 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
         value.constant = content_of(*t, *elements[i]);
         value.elements = std::move(elements[i]);
       }
-=======
-    if (i < elements.size() && elements[i] && t && !ir::is_float(t->elem) && t->rank() <= 1 &&
-        static_cast<int64_t>(elements[i]->size()) <= kMaxElements &&
-        std::all_of(elements[i]->begin(), elements[i]->end(), is_carried)) {
-      for (Dim& e : *elements[i]) e = simplified(e);
-      value.constant = content_of(*t, *elements[i]);
-      value.elements = std::move(elements[i]);
->>>>>>> frontend
     }
     node.outputs.push_back(id);
   }
