@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/builder.h"
 
+#include <algorithm>
+
 #include "graph/onnx_node.h"
 #include "graph/op_def.h"
+#include "ir/rewrite.h"
 #include "support/str.h"
 
 namespace tilewright::graph {
@@ -19,6 +22,17 @@ Constant content_of(const TensorType& type, const std::vector<Dim>& elements) {
     values.push_back(*c);
   }
   return int_constant(type.elem, *shape, values);
+}
+
+/// Formulas of formulas would grow without end: what a long one says is read when the program runs.
+bool is_carried(const Dim& formula) {
+  constexpr int kMost = 24;
+  int nodes = 0;
+  const auto count = [&](const auto&) { return ++nodes <= kMost; };  // false: not further down
+  ir::walk(
+      formula, [&](const ir::Binary& e) { return count(e); },
+      [&](const ir::Select& e) { return count(e); }, [&](const ir::Call& e) { return count(e); });
+  return nodes <= kMost;
 }
 
 }  // namespace
@@ -139,7 +153,8 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
     Value& value = graph_.value(id);
     const TensorType* t = value.type.tensor();
     if (i < elements.size() && elements[i] && t && t->rank() <= 1 &&
-        static_cast<int64_t>(elements[i]->size()) <= kMaxElements) {
+        static_cast<int64_t>(elements[i]->size()) <= kMaxElements &&
+        std::all_of(elements[i]->begin(), elements[i]->end(), is_carried)) {
       for (Dim& e : *elements[i]) e = call.simple(e);
       if (ir::is_float(t->elem)) {
         value.wholes = std::move(elements[i]);

@@ -2,6 +2,7 @@
 #include "graph/call.h"
 
 #include <cmath>
+#include <unordered_set>
 
 #include "arith/context.h"
 #include "graph/op_def.h"
@@ -13,10 +14,14 @@
 namespace tilewright::graph {
 namespace {
 
-arith::Context context_of(const Graph& graph) {
+/// What is known of the symbols that a condition mentions.
+arith::Context context_of(const Graph& graph, const ir::Expr& condition) {
+  std::unordered_set<const ir::ExprNode*> mentioned;
+  ir::walk(condition, [&](const ir::VarNode& v) { mentioned.insert(&v); });
   arith::Context context;
   for (const SymbolInfo& s : graph.symbols)
-    context.bind(s.symbol.var, arith::Interval{s.symbol.min, s.symbol.max}, s.symbol.divisor);
+    if (mentioned.contains(s.symbol.var.get()))
+      context.bind(s.symbol.var, arith::Interval{s.symbol.min, s.symbol.max}, s.symbol.divisor);
   return context;
 }
 
@@ -125,11 +130,11 @@ std::vector<Dim> Call::elements(size_t i) const {
 
 bool Call::proves(const ir::Expr& condition) const {
   if (const std::optional<int64_t> c = ir::const_int(condition)) return *c != 0;
-  return context_of(graph_).can_prove(condition);
+  return context_of(graph_, condition).can_prove(condition);
 }
 
 Dim Call::simple(const Dim& formula) const {
-  return ir::const_int(formula) ? formula : context_of(graph_).simplify(formula);
+  return ir::const_int(formula) ? formula : context_of(graph_, formula).simplify(formula);
 }
 
 Dim Call::extent(const Dim& formula) const {
@@ -154,7 +159,7 @@ void Call::check(const ir::Expr& condition, std::string_view message) const {
     if (!*c) refuse("graph.shape.mismatch", std::string(message), "check the shapes of its inputs");
     return;
   }
-  const arith::Context context = context_of(graph_);
+  const arith::Context context = context_of(graph_, simple);
   if (context.can_prove(simple)) return;
   if (context.can_prove(ir::logical_not(simple)))
     refuse("graph.shape.mismatch", std::string(message), "check the shapes of its inputs");

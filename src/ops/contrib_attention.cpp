@@ -131,7 +131,7 @@ std::vector<ValueId> attend(const Make& m, const Inputs& in, bool causal) {
 void attention(const OnnxNode& n, Builder& g) {
   const Make m{n, g};
   const int64_t heads = n.attr_int("num_heads");
-  const ValueId qkv = m.add_if(m.call("matmul", {n.need(0), n.need(1)}), n.in(2));
+  const ValueId qkv = m.add_if(g.call(matmul_op(), MatMulAttrs{}, {n.need(0), n.need(1)}), n.in(2));
   const int64_t all = m.constant_extent(qkv, 2, "the product with the weights");
   const std::vector<int64_t> sizes = n.attr_ints("qkv_hidden_sizes", {all / 3, all / 3, all / 3});
   const std::vector<ValueId> parts = m.split(qkv, sizes, 2);

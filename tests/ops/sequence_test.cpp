@@ -55,7 +55,7 @@ TEST(Sequence, OfNothingTakesTheTypeOfItsFirstItem) {
   types_of(g, "SequenceEmpty", {}, {}, &seq);
   EXPECT_EQ(types_of(g, "SequenceInsert", {seq[0], tensor(g, "a", {5})}, {}, &more)[0],
             "seq<f32[5]>");
-  EXPECT_EQ(types_of(g, "SequenceInsert", {more[0], tensor(g, "b", {6, 1})})[0], "seq<f32[?]>");
+  EXPECT_EQ(types_of(g, "SequenceInsert", {more[0], tensor(g, "b", {6, 1})})[0], "seq<f32[*]>");
 }
 
 TEST(Sequence, RefusesItemsOfAnotherKind) {

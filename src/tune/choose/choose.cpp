@@ -25,12 +25,13 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
   };
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (still(it->first, StageKind::Map)) schedule_rows(s, it->first, spec);
-  for (const auto& [name, kind] : stages) {
-    if (!still(name, kind)) continue;
-    if (kind == StageKind::Map) schedule_map(s, name, spec);
-    if (kind == StageKind::Reduce && !schedule_contraction(s, name, spec, constants))
+  // Reductions take the stage that follows along.
+  for (const auto& [name, kind] : stages)
+    if (kind == StageKind::Reduce && still(name, kind) &&
+        !schedule_contraction(s, name, spec, constants))
       schedule_reduction(s, name, spec);
-  }
+  for (const auto& [name, kind] : stages)
+    if (kind == StageKind::Map && still(name, kind)) schedule_map(s, name, spec);
   return s;
 }
 

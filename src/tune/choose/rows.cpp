@@ -52,13 +52,12 @@ size_t shared_rows(const std::vector<Stage>& group, const Stage& last) {
   size_t rows = last.block->iters.size();
   const auto limit = [&](const Stage& s) {
     size_t spatial = 0;
-    while (spatial < s.block->iters.size() &&
-           s.block->iters[spatial].kind == ir::IterKind::Spatial)
+    while (spatial < s.block->iters.size() && s.block->iters[spatial].kind == ir::IterKind::Spatial)
       ++spatial;
     rows = std::min(rows, spatial);
     for (const ir::Load* l : s.loads()) {
-      const bool inside = std::ranges::any_of(
-          group, [&](const Stage& g) { return g.writes(l->buffer); });
+      const bool inside =
+          std::ranges::any_of(group, [&](const Stage& g) { return g.writes(l->buffer); });
       for (size_t d = 0; inside && d < rows; ++d)
         if (d >= l->indices.size() || l->indices[d] != s.block->iters[d].var) rows = d;
     }
@@ -79,7 +78,8 @@ void reduce_in_chains(Schedule& s, const Stage& stage, int64_t lanes) {
   const std::string name = stage.name(), buffer = stage.result()->name;
   const BlockRef block = s.block(name);
   const auto known = ir::const_int(stage.block->iters.back().extent);
-  const int64_t width = known && (*known < 2 * lanes || *known % (2 * lanes) != 0) ? lanes : 2 * lanes;
+  const int64_t width =
+      known && (*known < 2 * lanes || *known % (2 * lanes) != 0) ? lanes : 2 * lanes;
   const auto [k0, k1] = s.split<2>(s.loops(block).back(), {kOpen, width});
   const auto [partial, combined] = s.rfactor(block, k1);
   s.set_scope(partial, buffer + "_rf", ir::ScopeKind::Register);
@@ -115,7 +115,8 @@ bool schedule_rows(Schedule& s, const std::string& last_name, const ir::TargetSp
   const Stage last = *find_stage(func, last_name);
   if (last.kind != StageKind::Map) return false;
   std::vector<Stage> group = leading_to(stages, last, func);
-  if (std::ranges::none_of(group, [&](const Stage& g) { return along_row(g, sizes); })) return false;
+  if (std::ranges::none_of(group, [&](const Stage& g) { return along_row(g, sizes); }))
+    return false;
   const size_t rows = shared_rows(group, last);
   int64_t lanes = lanes_of(last, spec);
   double work = last.work(sizes);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/prepack.h"
+
+#include <gtest/gtest.h>
+
+#include "te/parse.h"
+#include "tune/chosen.h"
+
+namespace tilewright::tune {
+namespace {
+
+ir::LoopFunc blocks_of(const char* text) { return lower::to_blocks(te::parse_program(text)); }
+
+TEST(Canonical, JoinsWhatRunsTogetherAndDropsOnes) {
+  const ir::LoopFunc f = canonical(
+      blocks_of("te r(X: f32[1, 4, 5, 6], b: f32[4]) {\n  Y[n in 1, c in 4, y in 5, x in 6] = "
+                "max(X[n, c, y, x] + b[c], 0.0)\n  return Y\n}"));
+  for (const size_t i : {0, 2}) {
+    ASSERT_EQ(f.params[i].buffer->rank(), 2);
+    EXPECT_TRUE(ir::is_const(f.params[i].buffer->shape[0], 4));
+    EXPECT_TRUE(ir::is_const(f.params[i].buffer->shape[1], 30));
+  }
+}
+
+TEST(Canonical, LeavesDimensionsThatOneStageReadsApart) {
+  const ir::LoopFunc f =
+      canonical(blocks_of("te r(X: f32[5, 6]) {\n  Y[y in 5, x in 6] = X[y, x] * 2.0\n"
+                          "  Z[x in 6, y in 5] = Y[y, x]\n  return Y, Z\n}"));
+  for (const ir::Param& p : f.params) EXPECT_EQ(p.buffer->rank(), 2) << p.buffer->name;
+}
+
+TEST(Prepack, PreparedOnceAndRunGivesWhatTheWholeGives) {
+  const ir::LoopFunc before = blocks_of(
+      "te m(A: f32[9, 12], W: f32[12, 37]) {\n"
+      "  C[y in 9, x in 37] = sum(k in 12) A[y, k] * W[k, x]\n  return C\n}");
+  const ir::LoopFunc whole = choose(before, small_machine(), {"W"});
+  const Prepacked parts = prepack(whole, {"W"});
+  ASSERT_EQ(parts.packed.size(), 1u);
+  ir::verify(parts.prepare);
+  ir::verify(parts.run);
+  for (const ir::Param& p : parts.run.params) EXPECT_NE(p.buffer->name, "W");
+
+  const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact};
+  const auto shapes = shapes_at(before, {});
+  std::vector<ir::Array> all;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    all.push_back(ir::random_array(ir::Elem::F32, shapes[i], 3 + i, ir::Arithmetic::Exact));
+  const ir::Array packed =
+      ir::random_array(ir::Elem::F32, shapes_at(parts.run, {}).back(), 9, ir::Arithmetic::Exact);
+  std::vector<ir::Array> prepare = {all[1], packed};
+  ir::interpret(parts.prepare, prepare, {}, options);
+  std::vector<ir::Array> run = {all[0], all[2], prepare[1]};
+  ir::interpret(parts.run, run, {}, options);
+  ir::interpret(before, all, {}, options);
+  EXPECT_EQ(run[1].cells, all[2].cells);
+}
+
+TEST(Prepack, LeavesAKernelWithoutConstantsAlone) {
+  const ir::LoopFunc f = choose(
+      blocks_of("te m(A: f32[9, 12]) {\n  B[y in 9, x in 12] = A[y, x] * 2.0\n  return B\n}"),
+      small_machine());
+  EXPECT_TRUE(prepack(f, {}).packed.empty());
+}
+
+}  // namespace
+}  // namespace tilewright::tune
