@@ -358,6 +358,7 @@ tilewright::ValueId Planner::make(ValueId id) {
     plan_.alloc(v);
   } else if (arena_.has(id)) {
     v = plan_.arena(plan_.constant(arena_.offset(id)), elem_type(t), dims);
+    if (!early_dims_.contains(id)) plan_.define(v);  // no elements, whatever its other dimensions
   } else {
     v = plan_.dynamic(elem_type(t), dims);
     plan_.alloc(v);
