@@ -95,9 +95,8 @@ def difference(model, feeds, ours, theirs):
     return ""
 
 
-def check(model, feeds, others=None):
-    """"", or what is wrong: refused, run error or wrong, and how. Raises Skipped."""
-    import tilewright as tw
+def peer_runs(model, feeds, others):
+    """(inputs, ONNX Runtime's results), for one or two sizes. Raises Skipped."""
     running = session(model)
     runs = [(feeds, peer(running, feeds))]
     if others is not None:
@@ -105,6 +104,13 @@ def check(model, feeds, others=None):
             runs.append((others, peer(running, others)))
         except Skipped:
             pass  # sizes that the model does not allow
+    return runs
+
+
+def check(model, feeds, others=None):
+    """"", or what is wrong: refused, run error or wrong, and how. Raises Skipped."""
+    import tilewright as tw
+    runs = peer_runs(model, feeds, others)
     try:
         module = tw.compile(model)
     except Exception as e:  # noqa: BLE001 -- every failure is a result here

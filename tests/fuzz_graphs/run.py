@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
 import worker_pool  # noqa: E402
-from check import Skipped, check  # noqa: E402
+from check import Skipped, check, peer_runs  # noqa: E402
 from generate import generate  # noqa: E402
 from minimize import minimize  # noqa: E402
 
@@ -35,6 +35,20 @@ def run_seed(seed):
         return check(model, feeds, others), len(model.graph.node)
     except Skipped as e:
         return f"skipped: {e}", len(model.graph.node)
+
+
+def run_peer(seed):
+    try:
+        peer_runs(*generate(seed))
+    except Skipped:
+        pass
+    return True
+
+
+def blame(seed, failure, args):
+    """A crash of ONNX Runtime alone is no failure of ours."""
+    (_, _, theirs), = worker_pool.run(run_peer, [seed], 1, args.timeout)
+    return f"skipped: ONNX Runtime too: {theirs}" if theirs else failure
 
 
 def report(seed, problem, args):
@@ -74,7 +88,7 @@ def main():
         repro(args.repro)
     start, states, nodes, failed = time.time(), collections.Counter(), 0, []
     for seed, result, failure in worker_pool.run(run_seed, range(args.seed, args.seed + args.count), args.jobs, args.timeout):
-        problem, size = result or (failure, 0)
+        problem, size = result or (blame(seed, failure, args), 0)
         state = problem.split(":")[0] or "passed"
         states[state] += 1
         nodes += size
