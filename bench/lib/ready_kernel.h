@@ -14,7 +14,7 @@ namespace bench {
 /// Aligned memory that is given back.
 using Memory = std::unique_ptr<void, decltype(&std::free)>;
 inline Memory memory(int64_t bytes) {
-  return {std::aligned_alloc(64, static_cast<size_t>(bytes / 64 + 1) * 64), std::free};
+  return {std::aligned_alloc(4096, static_cast<size_t>(bytes / 4096 + 1) * 4096), std::free};
 }
 
 /// A kernel of constant shapes with all that it needs at hand: its workspace is not allocated anew
