@@ -32,6 +32,7 @@ driver::ModelOptions ModelArguments::options() const {
   driver::ModelOptions options;
   options.target = driver::target_from_name(target);
   options.skip = skip;
+  options.warn = [](const std::string& line) { std::cerr << "warning: " << line << "\n"; };
   if (isatty(STDERR_FILENO))
     options.progress = [](size_t done, size_t all) {
       std::fprintf(stderr, "\r%zu of %zu kernels%s", done, all, done == all ? "\n" : "");

@@ -35,11 +35,12 @@ std::string name_of(const std::vector<Node>& members) {
 }
 
 /// Scheduled and lowered. The plain loops are always an answer: a schedule that a later pass cannot
-/// follow costs speed, never the model.
-ir::LoopFunc lowered(const ir::LoopFunc& blocks, const ir::TargetSpec& target) {
+/// follow costs speed, never the model; `plain` then says why.
+ir::LoopFunc lowered(const ir::LoopFunc& blocks, const ir::TargetSpec& target, std::string& plain) {
   try {
     return lower_for_cpu(tune::choose(blocks, target), target);
-  } catch (const Error&) {
+  } catch (const Error& e) {
+    plain = e.diagnostic.message;
     return lower_for_cpu(blocks, target);
   }
 }
@@ -107,7 +108,8 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
     for (size_t i = next++; i < collector.tasks.size(); i = next++) {
       try {
         const PlainKernel& task = collector.tasks[i];
-        const ir::LoopFunc final = lowered(task.blocks, options.target);
+        std::string plain;
+        const ir::LoopFunc final = lowered(task.blocks, options.target, plain);
         out.kernels[i] = {task.name, target::llvm::emit_object(final, options.target, options.emit),
                           final};
       } catch (...) {

@@ -25,6 +25,7 @@ struct BuiltKernel {
   std::string name;  // for people: "conv_add_relu"
   target::Kernel code;
   ir::LoopFunc func;  // stage `final`
+  std::string plain;  // why it has no schedule and is slow; empty when it has one
 };
 
 struct BuiltKernels {

@@ -74,6 +74,10 @@ Module compile_model(const graph::Graph& model, const ModelOptions& options) {
                                                      .emit = options.emit,
                                                      .threads = options.threads,
                                                      .progress = options.progress});
+  if (options.warn)
+    for (const BuiltKernel& k : kernels.kernels)
+      if (!k.plain.empty())
+        options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
   Module module;
   plan_model(graph, kernels, link(kernels), options.target, module);
   return module;

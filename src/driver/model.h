@@ -19,6 +19,7 @@ struct ModelOptions {
   std::vector<std::string> skip;  // graph passes left out
   int threads = 0;                // of the compiler; 0: as many as there are CPUs
   std::function<void(size_t done, size_t all)> progress;
+  std::function<void(const std::string&)> warn;  // what is slower than it should be, a line each
 };
 
 /// A point of the path as text: graph, fused, te, loops, scheduled, final, code or c.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/memory.h"
 #include "graph/op_def.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
@@ -122,8 +123,7 @@ Plan Planner::run() {
     if (symbols_.is_early(c.condition)) check(c);
   lifetimes(main);
   early_dims(main);
-  const int64_t bytes = (arena_.bytes() + 63) / 64 * 64;
-  plan_.end_prologue(plan_.constant(bytes), bytes);
+  plan_.end_prologue(plan_.constant(arena_bytes_), arena_bytes_);
   for (size_t i = 0; i < main.inputs.size(); ++i)
     values_[main.inputs[i]] = plan_.input(static_cast<uint32_t>(i));
   outputs(main);
@@ -170,6 +170,8 @@ void Planner::lifetimes(const Function& main) {
     if (const FromExtent* e = std::get_if<FromExtent>(&s.source)) last_[root(e->value)] = end;
   }
   for (const ValueId id : main.outputs) last_[root(id)] = end;
+  std::vector<ValueId> ids;
+  std::vector<MemoryItem> items;
   for (const Node& node : main.nodes) {
     if (!by_kernel(node)) continue;
     for (const ValueId id : node.outputs) {
@@ -177,13 +179,13 @@ void Planner::lifetimes(const Function& main) {
       if (!t || graph_.value(id).constant || is_output(main, id)) continue;
       const std::optional<int64_t> count = ir::const_int(graph::elements(t->shape));
       if (!count) continue;
-      arena_.add({.id = id,
-                  .bytes = (byte_size(t->elem, *count) + 63) / 64 * 64,
-                  .first = first[id],
-                  .last = last_[id]});
+      ids.push_back(id);
+      items.push_back({byte_size(t->elem, *count), first[id], last_[id]});
     }
   }
-  arena_.place();
+  const MemoryPlan places = plan_memory(items);
+  for (size_t i = 0; i < ids.size(); ++i) arena_[ids[i]] = places.offsets[i];
+  arena_bytes_ = places.bytes;
 }
 
 bool Planner::is_early(const Shape& shape) const {
@@ -348,7 +350,7 @@ void Planner::host(const Node& node) {
 }
 
 tilewright::ValueId Planner::make(ValueId id) {
-  if (in_place_.contains(id) || arena_.has(id))
+  if (in_place_.contains(id) || arena_.contains(id))
     if (const auto found = values_.find(id); found != values_.end()) return found->second;
   const TensorType& t = *graph_.type(id).tensor();
   const std::vector<Reg> dims = dims_of(id);
@@ -356,8 +358,8 @@ tilewright::ValueId Planner::make(ValueId id) {
   if (const auto output = in_place_.find(id); output != in_place_.end()) {
     v = plan_.output(output->second, dims);
     plan_.alloc(v);
-  } else if (arena_.has(id)) {
-    v = plan_.arena(plan_.constant(arena_.offset(id)), elem_type(t), dims);
+  } else if (arena_.contains(id)) {
+    v = plan_.arena(plan_.constant(arena_.at(id)), elem_type(t), dims);
     if (!early_dims_.contains(id)) plan_.define(v);  // no elements, whatever its other dimensions
   } else {
     v = plan_.dynamic(elem_type(t), dims);

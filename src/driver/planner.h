@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "driver/arena.h"
 #include "driver/build_kernels.h"
 #include "driver/plan_symbols.h"
 #include "module/module.h"
@@ -64,7 +63,8 @@ class Planner {
   Module& module_;
   PlanBuilder plan_;
   PlanSymbols symbols_;
-  Arena arena_;
+  std::unordered_map<ValueId, int64_t> arena_;  // offsets of values of known size
+  int64_t arena_bytes_ = 0;
   std::unordered_map<ValueId, PlanValueId> values_;
   std::unordered_map<ValueId, uint32_t> in_place_;  // outputs that kernels write themselves
   std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
