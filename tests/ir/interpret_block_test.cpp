@@ -117,6 +117,35 @@ TEST(InterpretBlock, AReductionIntoAnotherAllocationIsAnotherOne) {
   EXPECT_EQ(result_in_any_order(text, {i64s({3, 4}), i64s({0, 0})}), (std::vector<double>{7, 7}));
 }
 
+TEST(InterpretBlock, TheInitOfOnePartBeginsTheReductionOfTheOthers) {
+  // As `partition` cuts a reduction that a consumer computes again in every iteration.
+  const auto parts = [](const std::string& last) {
+    return R"(
+    loops f(A: in i64[3], C: out i64[2]) {
+      alloc s: i64[1]
+      for i in 0..2 {
+        for r in 0..2 {
+          block first(k: reduce 3 = r, o: ordered 2 = r) reads A[k] writes s[0] {
+            init { s[0] = 0 }
+            s[0] sum= A[k]
+          }
+        }
+        for r in 2..4 {
+          block rest(k: reduce 3 = )" +
+           last + R"() reads A[k] writes s[0] {
+            init { s[0] = 0 }
+            s[0] sum= A[k]
+          }
+        }
+        C[i] = s[0]
+      }
+    })";
+  };
+  const std::vector<Array> args = {i64s({3, 4, 5}), i64s({0, 0})};
+  EXPECT_EQ(result_of(parts("r) where (r < 3"), args), (std::vector<double>{12, 12}));
+  EXPECT_EQ(error_of(parts("2"), args).code, "ir.run.instance");
+}
+
 TEST(InterpretBlock, AReductionInsideAnotherInstanceIsAnotherOne) {
   const auto nested = [](const std::string& k) {
     return R"(

@@ -155,6 +155,27 @@ loops cut(A: in f32[10], C: out f32[8]) {
   expect_same(f, s);
 }
 
+TEST(ReverseComputeInline, RefusesAnInputThatALoopAroundStillWrites) {
+  Schedule s(ir::parse_function(R"(
+loops rows(A: in f32[3, 4], C: out f32[3, 4]) {
+  alloc S: f32[3, 4]
+  alloc B: f32[3, 4]
+  for i in 0..3 {
+    for j in 0..4 {
+      block S(u: spatial 3 = i, v: spatial 4 = j) reads A[u, v] writes S[u, v] {
+        S[u, v] = A[u, v] * 2.0 } }
+    for j in 0..4 {
+      block B(u: spatial 3 = i, v: spatial 4 = j) reads S[u, v] writes B[u, v] {
+        B[u, v] = S[u, v] + 1.0 } } }
+  for i in 0..3 {
+    for j in 0..4 {
+      block C(u: spatial 3 = i, v: spatial 4 = j) reads B[u, v], S[2 - u, v] writes C[u, v] {
+        C[u, v] = B[u, v] + S[2 - u, v] } } }
+})"));
+  expect_refused([&] { s.reverse_compute_inline(s.block("C")); }, "schedule.inline.input",
+                 "`S` is not complete before block `B`");
+}
+
 TEST(CacheRead, RefusesWhatTheLoopsThemselvesWrite) {
   Schedule s(ir::parse_function(R"(
 loops twice(A: inout f32[4]) {

@@ -136,6 +136,9 @@ struct AllocInfo {
   std::vector<std::pair<const VarNode*, Reg>> layout_vars;  // free variables of the layout
 };
 
+struct Box {
+  std::vector<std::pair<Reg, Reg>> ranges;  // min and extent
+};
 struct BlockInfo {
   const Block* block = nullptr;
   std::vector<std::pair<Reg, Reg>> iters;  // value and extent; reductions last
@@ -145,11 +148,11 @@ struct BlockInfo {
   int32_t home_slot = -1;
   Reg home_activation = kNoReg;
   bool once = false;  // instances of a reduction run once after its init
+  // The elements it reduces into, by which the parts of a block that was cut know one `init`.
+  int32_t target_slot = -1;
+  Box target;
 };
 
-struct Box {
-  std::vector<std::pair<Reg, Reg>> ranges;  // min and extent
-};
 struct RegionInfo {
   const Block* block = nullptr;
   const BufferNode* buffer = nullptr;

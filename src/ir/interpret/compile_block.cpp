@@ -63,7 +63,7 @@ void Compiler::block(const Block& b) {
       info.order.push_back(static_cast<int>(i));
       info.reductions += reductions;
     }
-  info.once = check_ && !b.opaque && b.init && info.reductions > 0;
+  info.once = check_ && !b.opaque && b.init && info.reductions > 0 && !b.writes.empty();
 
   ActiveBlock active;
   active.block = &b;
@@ -73,9 +73,12 @@ void Compiler::block(const Block& b) {
     // A reduction into another allocation, or within another instance of the block around, is
     // another one.
     const Storage* outermost = nullptr;
-    for (const Region& r : b.writes) {
-      const Storage& s = storage(*r.buffer, b.span);
-      if (!outermost || s.alloc_level < outermost->alloc_level) outermost = &s;
+    for (size_t i = 0; i < b.writes.size(); ++i) {
+      const Storage& s = storage(*b.writes[i].buffer, b.span);
+      if (outermost && s.alloc_level >= outermost->alloc_level) continue;
+      outermost = &s;
+      info.target_slot = s.slot;
+      info.target = active.writes[i].box;
     }
     if (outermost && outermost->alloc_level > 0 &&
         outermost->block_depth == static_cast<int>(blocks_.size()))

@@ -112,6 +112,7 @@ class Machine {
   void store(Task& t, const AccessInfo& a, int lane, uint64_t value);
   void check_distinct(Task& t, const AccessInfo& a);
   void enter_block(Task& t, const BlockInfo& info, int32_t number);
+  uint32_t start_of_reduction(Task& t, const BlockInfo& info, bool init);
   void check_operand(Task& t, const Inst& i);
   void check_region(Task& t, const RegionInfo& info);
   void atomic(Task& t, const AtomicInfo& info);
@@ -237,9 +238,9 @@ class Machine {
     Diagnostic diagnostic;
     std::set<std::pair<const Instance*, int64_t>> elements;
   };
-  std::optional<Unwritten> unwritten_;           // reads of elements without a value
-  std::vector<int64_t> point_, extents_;         // scratch
-  std::map<const ChannelNode*, int64_t> items_;  // used of each channel, at most
+  std::optional<Unwritten> unwritten_;               // reads of elements without a value
+  std::vector<int64_t> point_, extents_, box_, at_;  // scratch
+  std::map<const ChannelNode*, int64_t> items_;      // used of each channel, at most
 };
 
 }  // namespace tilewright::ir::run

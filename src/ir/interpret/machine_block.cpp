@@ -8,6 +8,38 @@
 
 namespace tilewright::ir::run {
 
+/// Which reduction into its elements the instance belongs to; `init` begins another one. Counted
+/// with the elements: of the parts of a block that `partition` cut, one runs the `init` of all.
+uint32_t Machine::start_of_reduction(Task& t, const BlockInfo& info, bool init) {
+  Instance& m = *t.slots[static_cast<size_t>(info.target_slot)];
+  if (m.starts.empty()) m.starts.resize(static_cast<size_t>(m.size));
+  const auto& ranges = info.target.ranges;
+  int64_t first = 0;
+  box_.clear();
+  for (size_t d = 0; d < ranges.size(); ++d) {
+    const int64_t min = as_int(t.r[ranges[d].first]);
+    // Empty, or outside of the buffer: what it then accesses is refused.
+    if (min < 0 || min >= m.shape[d]) return 0;
+    box_.push_back(std::min(as_int(t.r[ranges[d].second]), m.shape[d] - min));
+    if (box_.back() <= 0) return 0;
+    first += min * m.strides[d];
+  }
+  if (init) {
+    at_.assign(box_.size(), 0);
+    for (bool more = true; more;) {
+      int64_t element = first;
+      for (size_t d = 0; d < at_.size(); ++d) element += at_[d] * m.strides[d];
+      ++m.starts[static_cast<size_t>(element)];
+      more = false;
+      for (size_t d = at_.size(); d-- > 0 && !more;) {
+        more = ++at_[d] < box_[d];
+        if (!more) at_[d] = 0;
+      }
+    }
+  }
+  return m.starts[static_cast<size_t>(first)];
+}
+
 void Machine::enter_block(Task& t, const BlockInfo& info, int32_t number) {
   if (!check_) return;
   const Block& b = *info.block;
@@ -35,8 +67,8 @@ void Machine::enter_block(Task& t, const BlockInfo& info, int32_t number) {
     set = sets.end() - 1;
   }
   const auto first_reduction = point_.end() - static_cast<std::ptrdiff_t>(info.reductions);
-  if (std::all_of(first_reduction, point_.end(), [](int64_t v) { return v == 0; }))
-    set->forget(point_);  // `init` starts the reduction anew
+  const bool init = std::all_of(first_reduction, point_.end(), [](int64_t v) { return v == 0; });
+  set->of_start(point_, start_of_reduction(t, info, init));
   if (set->insert(point_)) return;
   std::string at;
   for (size_t i = 0; i < point_.size(); ++i)

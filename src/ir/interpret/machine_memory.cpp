@@ -221,6 +221,7 @@ void Machine::drop(Instance& m) {
   cells_ -= m.size;
   m.shadow.reset();
   m.runs.clear();
+  m.starts.clear();
   m.users.clear();
   m.leavers = {};
   idle_instances_.push_back(&m);

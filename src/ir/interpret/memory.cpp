@@ -12,7 +12,7 @@
 namespace tilewright::ir::run {
 namespace {
 
-constexpr int64_t kMostPoints = int64_t{1} << 32;  // a bit each; untouched ones take no memory
+constexpr int64_t kMostPoints = int64_t{1} << 30;  // a bit each; untouched ones take no memory
 
 int64_t coordinate(const Expr& e, const Values& values) {
   if (const std::optional<int64_t> v = evaluate(e, values)) return *v;
@@ -62,7 +62,7 @@ std::optional<int64_t> evaluate(const Expr& e, const Values& values) {
   return std::nullopt;
 }
 
-void RunSet::Free::operator()(uint64_t* p) const { std::free(p); }
+void RunSet::Free::operator()(void* p) const { std::free(p); }
 
 RunSet::RunSet(int32_t block, std::vector<int64_t> extents, size_t reductions)
     : block_(block), extents_(std::move(extents)), reductions_(reductions) {
@@ -70,9 +70,9 @@ RunSet::RunSet(int32_t block, std::vector<int64_t> extents, size_t reductions)
   for (const int64_t e : extents_)
     if (__builtin_mul_overflow(points, e, &points) || points > kMostPoints) return;
   for (size_t d = extents_.size() - reductions_; d < extents_.size(); ++d) reduced_ *= extents_[d];
-  auto* bits = static_cast<uint64_t*>(std::calloc(static_cast<size_t>(points / 64 + 1), 8));
-  if (!bits) throw std::bad_alloc();
-  bits_.reset(bits);
+  bits_.reset(static_cast<uint64_t*>(std::calloc(static_cast<size_t>(points / 64 + 1), 8)));
+  starts_.reset(static_cast<uint32_t*>(std::calloc(static_cast<size_t>(points / reduced_ + 1), 4)));
+  if (!bits_ || !starts_) throw std::bad_alloc();
 }
 
 int64_t RunSet::index(const std::vector<int64_t>& point) const {
@@ -89,6 +89,16 @@ bool RunSet::insert(const std::vector<int64_t>& point) {
   const bool added = (word & bit) == 0;
   word |= bit;
   return added;
+}
+
+void RunSet::of_start(const std::vector<int64_t>& point, uint32_t start) {
+  uint32_t& known = bits_
+                        ? starts_[static_cast<size_t>(index(point) / reduced_)]
+                        : starts_of_many_[{point.begin(),
+                                           point.end() - static_cast<std::ptrdiff_t>(reductions_)}];
+  if (known == start) return;
+  known = start;
+  forget(point);
 }
 
 void RunSet::forget(const std::vector<int64_t>& point) {

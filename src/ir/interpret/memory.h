@@ -2,6 +2,7 @@
 // Instances of buffers while a function runs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -63,20 +64,25 @@ class RunSet {
   }
   /// False when the point was there already. The point lies inside the extents.
   bool insert(const std::vector<int64_t>& point);
-  /// Forgets the points that differ from this one in the reduction iterators only.
-  void forget(const std::vector<int64_t>& point);
+  /// The point's reduction is the `start`-th into its elements: the points that differ from this
+  /// one in the reduction iterators only, and ran in an earlier one, are forgotten.
+  void of_start(const std::vector<int64_t>& point, uint32_t start);
 
  private:
   int64_t index(const std::vector<int64_t>& point) const;
+  void forget(const std::vector<int64_t>& point);
   struct Free {
-    void operator()(uint64_t* p) const;
+    void operator()(void* p) const;
   };
   int32_t block_;
   std::vector<int64_t> extents_;
   size_t reductions_;
-  int64_t reduced_ = 1;                     // points of the reduction iterators
-  std::unique_ptr<uint64_t[], Free> bits_;  // one per point, or:
-  std::set<std::vector<int64_t>> points_;   // when there are too many
+  int64_t reduced_ = 1;  // points of the reduction iterators
+  // One bit per point and one start per reduction, or sets when there are too many.
+  std::unique_ptr<uint64_t[], Free> bits_;
+  std::unique_ptr<uint32_t[], Free> starts_;
+  std::set<std::vector<int64_t>> points_;
+  std::map<std::vector<int64_t>, uint32_t> starts_of_many_;
 };
 using RunSets = std::vector<RunSet>;
 
@@ -91,6 +97,7 @@ struct Instance {
   std::unique_ptr<Shadow> shadow;
   const LayoutTable* layout = nullptr;
   RunSets runs;
+  std::vector<uint32_t> starts;  // of each element: how often a reduction into it began
   // Where others find it: team, which execution of the allocation, which warp.
   const AllocInfo* alloc = nullptr;
   Team* team = nullptr;

@@ -51,6 +51,13 @@ std::vector<ir::Region> reads_of(const Stmt& init, const Stmt& body) {
   return out;
 }
 
+/// Has all of block `a` run before the first instance of `b`? Not so in a loop around both.
+bool complete_before(const Program& program, const ir::Block& a, const ir::Block& b) {
+  const auto around_a = program.loops_around(a), around_b = program.loops_around(b);
+  const bool share = !around_a.empty() && !around_b.empty() && around_a[0] == around_b[0];
+  return !share && stands_before(program, Stmt::of(a), Stmt::of(b));
+}
+
 }  // namespace
 
 /// B[i] = f(A[i])   C[i] = g(B[i])   ->   C[i] = g(f(A[i]))
@@ -185,7 +192,7 @@ Results ReverseComputeInline::apply(Program& program) const {
   for (const ir::Region& r : c.reads)
     for (const Access& a : accesses_of(program.func().body))
       if (a.write && r.buffer == a.region.buffer && r.buffer != buffer &&
-          !(a.block && stands_before(program, Stmt::of(*a.block), nest_of(program, *producer))))
+          !(a.block && complete_before(program, *a.block, *producer)))
         refuse("schedule.inline.input", c,
                str("`", r.buffer->name, "` is not complete before block `", producer->name, "`"),
                "inline a consumer whose other inputs come earlier");
