@@ -46,12 +46,14 @@ struct PlainKernel {
   std::string name;
   std::optional<te::Program> program;  // of tensor expressions
   ir::LoopFunc blocks;
+  size_t inputs = 0;                   // parameters that it reads; they come first
+  std::vector<std::string> constants;  // names of those that never change
 };
 /// The kernels of the graph, each once.
 std::vector<PlainKernel> plain_kernels(graph::Graph& graph);
 
 /// Every node that a kernel computes, in all functions. The graph gets the symbols that definitions
-/// ask for; its nodes stay where they are.
+/// ask for, and constants in the layouts that kernels want; its nodes stay where they are.
 BuiltKernels build_kernels(graph::Graph& graph, const BuildOptions& options);
 
 }  // namespace tilewright::driver

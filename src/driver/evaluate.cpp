@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
 #include "graph/op_def.h"
 #include "ir/interpret/interpret.h"
@@ -32,19 +33,6 @@ bool follows_data(const ir::LoopFunc& blocks) {
   return found;
 }
 
-/// Memory aligned as kernels expect it. Constants of a mapped file may lie anywhere.
-class Aligned {
- public:
-  explicit Aligned(int64_t bytes) : storage_(static_cast<size_t>(bytes) / sizeof(Line) + 1) {}
-  std::byte* data() { return storage_[0].bytes; }
-
- private:
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
-  std::vector<Line> storage_;
-};
-
 std::vector<Constant> interpreted(const Graph& graph, const ops::KernelProgram& program,
                                   const ir::LoopFunc& blocks) {
   std::vector<ir::Array> args;
@@ -68,14 +56,10 @@ std::vector<Constant> interpreted(const Graph& graph, const ops::KernelProgram& 
 
 std::vector<Constant> compiled(const Graph& graph, const ops::KernelProgram& program,
                                const target::llvm::JitKernel& kernel) {
-  std::vector<Aligned> memory;
+  std::vector<AlignedBytes> memory;
   std::vector<void*> buffers;
-  const auto add = [&](int64_t bytes) { buffers.push_back(memory.emplace_back(bytes).data()); };
-  for (const ValueId id : program.inputs) {
-    const ConstantNode& c = *graph.value(id).constant;
-    add(static_cast<int64_t>(c.bytes.size()));
-    std::memcpy(buffers.back(), c.bytes.data(), c.bytes.size());
-  }
+  const auto add = [&](auto content) { buffers.push_back(memory.emplace_back(content).data()); };
+  for (const ValueId id : program.inputs) add(graph.value(id).constant->bytes);
   std::vector<int64_t> sizes;
   for (const ValueId id : program.outputs) {
     const TensorType& t = *graph.type(id).tensor();

@@ -13,6 +13,7 @@
 #include "target/llvm/compile.h"
 #include "te/print.h"
 #include "tune/choose/choose.h"
+#include "tune/choose/prepack.h"
 
 namespace tilewright::driver {
 namespace {
@@ -52,10 +53,11 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
     else if (stage == "loops")
       out += ir::print(ir::Unit{{}, {}, {k.blocks}});
     else if (stage == "scheduled")
-      out += ir::print(ir::Unit{{}, {}, {tune::choose(k.blocks, options.target)}});
+      out += ir::print(ir::Unit{{}, {}, {tune::choose(k.blocks, options.target, k.constants)}});
     else if (stage == "final" || stage == "code") {
-      const ir::LoopFunc final =
-          lower_for_cpu(tune::choose(k.blocks, options.target), options.target);
+      const ir::LoopFunc final = lower_for_cpu(
+          tune::prepack(tune::choose(k.blocks, options.target, k.constants), k.constants).run,
+          options.target);
       out += stage == "final" ? ir::print(ir::Unit{{}, {}, {final}})
                               : target::llvm::emit_assembly(final, options.target, options.emit);
     } else

@@ -46,13 +46,13 @@ TEST(Prepack, PreparedOnceAndRunGivesWhatTheWholeGives) {
   for (size_t i = 0; i < shapes.size(); ++i)
     all.push_back(ir::random_array(ir::Elem::F32, shapes[i], 3 + i, ir::Arithmetic::Exact));
   const ir::Array packed =
-      ir::random_array(ir::Elem::F32, shapes_at(parts.run, {}).back(), 9, ir::Arithmetic::Exact);
+      ir::random_array(ir::Elem::F32, shapes_at(parts.run, {})[1], 9, ir::Arithmetic::Exact);
   std::vector<ir::Array> prepare = {all[1], packed};
   ir::interpret(parts.prepare, prepare, {}, options);
-  std::vector<ir::Array> run = {all[0], all[2], prepare[1]};
+  std::vector<ir::Array> run = {all[0], prepare[1], all[2]};
   ir::interpret(parts.run, run, {}, options);
   ir::interpret(before, all, {}, options);
-  EXPECT_EQ(run[1].cells, all[2].cells);
+  EXPECT_EQ(run[2].cells, all[2].cells);
 }
 
 TEST(Prepack, LeavesAKernelWithoutConstantsAlone) {

@@ -58,14 +58,17 @@ Stmt without(const Stmt& s, const std::vector<Stmt>& gone, const Buffers& packed
   return ir::seq(std::move(rest), seq->span);
 }
 
-/// The parameters of `func` that `body` touches, then the packed ones.
+/// The parameters of `func` that `body` reads, the packed ones, then those that it writes.
 std::vector<ir::Param> params_of(const ir::LoopFunc& func, const Stmt& body,
                                  const std::vector<Buffer>& packed, ir::Access access) {
   const Touched touched(body);
-  std::vector<ir::Param> out;
-  for (const ir::Param& p : func.params)
-    if (touched.read.contains(p.buffer) || touched.written.contains(p.buffer)) out.push_back(p);
+  std::vector<ir::Param> out, results;
+  for (const ir::Param& p : func.params) {
+    const bool written = touched.written.contains(p.buffer);
+    if (written || touched.read.contains(p.buffer)) (written ? results : out).push_back(p);
+  }
   for (const Buffer& b : packed) out.push_back({b, access});
+  out.insert(out.end(), results.begin(), results.end());
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace tilewright::tune {
 /// A kernel in two: what can be computed once from constants, and the rest.
 struct Prepacked {
   ir::LoopFunc prepare;  // the constants that it reads, then `packed`, which it fills
-  ir::LoopFunc run;      // the parameters that it still touches, then `packed`
+  ir::LoopFunc run;      // the parameters that it still reads, `packed`, then those it writes
   std::vector<ir::Buffer> packed;
 };
 
