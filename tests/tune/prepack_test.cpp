@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/parse.h"
 #include "te/parse.h"
 #include "tune/chosen.h"
 
@@ -53,6 +54,49 @@ TEST(Prepack, PreparedOnceAndRunGivesWhatTheWholeGives) {
   ir::interpret(parts.run, run, {}, options);
   ir::interpret(before, all, {}, options);
   EXPECT_EQ(run[2].cells, all[2].cells);
+}
+
+TEST(Prepack, PreparesWithoutTheSizesOfTheRun) {
+  const Prepacked parts =
+      prepack(ir::parse_function("loops f(W: in f32[8], Y: out f32[n, 8]) where n in 0..9 {\n"
+                                 "  alloc T: f32[8]\n"
+                                 "  for i in 0..8 { T[i] = W[7 - i] }\n"
+                                 "  for r in 0..n { for i in 0..8 { Y[r, i] = T[i] } }\n}"),
+              {"W"});
+  ASSERT_EQ(parts.packed.size(), 1u);
+  EXPECT_TRUE(parts.prepare.symbols.empty());
+  ir::verify(parts.prepare);
+  ir::verify(parts.run);
+}
+
+TEST(Prepack, LeavesWhatReadsNothing) {
+  const Prepacked parts = prepack(ir::parse_function("loops f(Y: out i64[8]) {\n"
+                                                     "  alloc T: i64[8]\n"
+                                                     "  for i in 0..8 { T[i] = i * i }\n"
+                                                     "  for i in 0..8 { Y[i] = T[7 - i] }\n}"),
+                                  {});
+  EXPECT_TRUE(parts.packed.empty());
+}
+
+TEST(Prepack, LeavesWhatTheSizesOfTheRunDecide) {
+  const Prepacked parts =
+      prepack(ir::parse_function("loops f(W: in f32[8], Y: out f32[n]) where n in 0..8 {\n"
+                                 "  alloc T: f32[n]\n"
+                                 "  for i in 0..n { T[i] = W[i] }\n"
+                                 "  for i in 0..n { Y[i] = T[i] * 2.0 }\n}"),
+              {"W"});
+  EXPECT_TRUE(parts.packed.empty());
+}
+
+TEST(Prepack, KeepsAResultWithoutElements) {
+  const Prepacked parts =
+      prepack(ir::parse_function("loops f(W: in f32[8], Y: out f32[8], Z: out f32[0]) {\n"
+                                 "  alloc T: f32[8]\n"
+                                 "  for i in 0..8 { T[i] = W[i] }\n"
+                                 "  for i in 0..8 { Y[i] = T[i] * 2.0 }\n}"),
+              {"W"});
+  ASSERT_EQ(parts.packed.size(), 1u);
+  EXPECT_EQ(parts.run.params.size(), 3u);
 }
 
 TEST(Prepack, LeavesAKernelWithoutConstantsAlone) {

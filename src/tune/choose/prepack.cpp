@@ -32,6 +32,19 @@ struct Touched {
   }
 };
 
+/// Does what a statement does depend on sizes that only a run tells?
+bool depends(const Stmt& s, const Buffers& written, const std::vector<ir::Symbol>& symbols) {
+  bool found = false;
+  const auto var = [&](const ir::VarNode& v) {
+    found = found ||
+            std::ranges::any_of(symbols, [&](const ir::Symbol& k) { return k.var.get() == &v; });
+  };
+  ir::walk(s, var);
+  for (const Buffer& b : written)
+    for (const ir::Expr& extent : b->shape) ir::walk(extent, var);
+  return found;
+}
+
 /// The statements under the allocations and sequences of a body, in order.
 void statements(const Stmt& s, std::vector<Stmt>& out, Buffers& allocated) {
   if (const auto* a = s.as<ir::Alloc>()) {
@@ -58,17 +71,14 @@ Stmt without(const Stmt& s, const std::vector<Stmt>& gone, const Buffers& packed
   return ir::seq(std::move(rest), seq->span);
 }
 
-/// The parameters of `func` that `body` reads, the packed ones, then those that it writes.
-std::vector<ir::Param> params_of(const ir::LoopFunc& func, const Stmt& body,
-                                 const std::vector<Buffer>& packed, ir::Access access) {
+/// The parameters that `body` reads, then the packed ones.
+std::vector<ir::Param> read_by(const Stmt& body, const ir::LoopFunc& func,
+                               const std::vector<Buffer>& packed, ir::Access access) {
   const Touched touched(body);
-  std::vector<ir::Param> out, results;
-  for (const ir::Param& p : func.params) {
-    const bool written = touched.written.contains(p.buffer);
-    if (written || touched.read.contains(p.buffer)) (written ? results : out).push_back(p);
-  }
+  std::vector<ir::Param> out;
+  for (const ir::Param& p : func.params)
+    if (p.access == ir::Access::In && touched.read.contains(p.buffer)) out.push_back(p);
   for (const Buffer& b : packed) out.push_back({b, access});
-  out.insert(out.end(), results.begin(), results.end());
   return out;
 }
 
@@ -89,8 +99,10 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
                return other == s || !Touched(other).written.contains(b);
              });
     };
-    if (t.written.empty() || !std::ranges::all_of(t.read, fixed) ||
-        !std::ranges::all_of(t.written, alone))
+    const auto constant = [&](const Buffer& b) { return known.contains(b); };
+    if (t.written.empty() || !std::ranges::any_of(t.read, constant) ||
+        !std::ranges::all_of(t.read, fixed) || !std::ranges::all_of(t.written, alone) ||
+        depends(s, t.written, func.symbols))
       continue;
     taken.push_back(s);
     for (const Buffer& b : t.written) {
@@ -100,11 +112,14 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
   }
   if (out.packed.empty()) return out;
   out.prepare.name += "_prepare";
+  out.prepare.symbols.clear();
   out.prepare.body = ir::seq(taken);
   // Not all of a panel is written where it is wider than what is left.
-  out.prepare.params = params_of(func, out.prepare.body, out.packed, ir::Access::InOut);
+  out.prepare.params = read_by(out.prepare.body, func, out.packed, ir::Access::InOut);
   out.run.body = without(func.body, taken, {out.packed.begin(), out.packed.end()});
-  out.run.params = params_of(func, out.run.body, out.packed, ir::Access::In);
+  out.run.params = read_by(out.run.body, func, out.packed, ir::Access::In);
+  for (const ir::Param& p : func.params)  // also results without elements, which nothing writes
+    if (p.access != ir::Access::In) out.run.params.push_back(p);
   return out;
 }
 
