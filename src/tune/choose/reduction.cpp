@@ -7,6 +7,7 @@
 #include "ir/build.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/lanes.h"
+#include "tune/choose/pack.h"
 #include "tune/choose/plan.h"
 #include "tune/choose/strides.h"
 
@@ -154,7 +155,8 @@ size_t result_loops(const Stage& stage) {
 
 }  // namespace
 
-void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSpec& spec) {
+void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
+                        const std::vector<std::string>& constants) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
@@ -165,8 +167,10 @@ void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSp
   const double work = stage.work(sizes);
   bool done = false;
   if (stage.block->iters[lane].kind == ir::IterKind::Spatial)
-    done = attempt(
-        s, [&] { results_in_lanes(s, stage, lane, lanes, epilogue_of(func, stage), spec); });
+    done = attempt(s, [&] {
+      pack_lanes(s, stage, lane, constants);
+      results_in_lanes(s, stage, lane, lanes, epilogue_of(func, stage), spec);
+    });
   else
     attempt(s, [&] { terms_in_lanes(s, stage, lane, lanes); });
   if (done) return;
