@@ -115,27 +115,4 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
   });
 }
 
-void pack_lanes(Schedule& s, const Stage& stage, size_t lane,
-                const std::vector<std::string>& constants) {
-  const Sizes sizes(s.func());
-  const ir::Var& var = stage.block->iters[lane].var;
-  for (const ir::Load* l : stage.loads()) {
-    const std::string& buffer = l->buffer->name;
-    if (std::ranges::find(constants, buffer) == constants.end()) continue;
-    const auto operand = operand_of(ir::Expr::of(*l), var);
-    const auto step = stride(l->buffer, l->indices, var, sizes);
-    if (!operand || step == 0 || step == 1) continue;
-    attempt(s, [&] {
-      const BlockRef copy = s.cache_read(s.block(stage.name()), buffer, ir::ScopeKind::Global);
-      std::vector<ir::Var> vars;
-      std::vector<ir::Expr> places;
-      for (size_t d = 0; d < l->indices.size(); ++d) vars.emplace_back("i" + std::to_string(d));
-      for (size_t d = 0; d < vars.size(); ++d)
-        if (d != operand->dim) places.push_back(vars[d]);
-      places.push_back(vars[operand->dim]);
-      s.transform_layout(copy, buffer + "_global", {vars, places});
-    });
-  }
-}
-
 }  // namespace tilewright::tune

@@ -29,9 +29,4 @@ void pack_panels(schedule::Schedule& s, const Stage& stage, const ir::Expr& fact
                  const Plan& plan, const std::vector<std::string>& constants,
                  const ir::TargetSpec& spec);
 
-/// Copies constants that jump from lane to lane so that their lanes are neighbours.
-///   W[c, k] with lanes c -> [k, c]
-void pack_lanes(schedule::Schedule& s, const Stage& stage, size_t lane,
-                const std::vector<std::string>& constants);
-
 }  // namespace tilewright::tune
