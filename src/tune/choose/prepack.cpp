@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/build.h"
 #include "ir/rewrite.h"
 
 namespace tilewright::tune {
@@ -31,19 +32,6 @@ struct Touched {
         });
   }
 };
-
-/// Does what a statement does depend on sizes that only a run tells?
-bool depends(const Stmt& s, const Buffers& written, const std::vector<ir::Symbol>& symbols) {
-  bool found = false;
-  const auto var = [&](const ir::VarNode& v) {
-    found = found ||
-            std::ranges::any_of(symbols, [&](const ir::Symbol& k) { return k.var.get() == &v; });
-  };
-  ir::walk(s, var);
-  for (const Buffer& b : written)
-    for (const ir::Expr& extent : b->shape) ir::walk(extent, var);
-  return found;
-}
 
 /// The statements under the allocations and sequences of a body, in order.
 void statements(const Stmt& s, std::vector<Stmt>& out, Buffers& allocated) {
@@ -95,14 +83,20 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
     const Touched t(s);
     const auto fixed = [&](const Buffer& b) { return known.contains(b) || t.written.contains(b); };
     const auto alone = [&](const Buffer& b) {
-      return allocated.contains(b) && std::ranges::all_of(all, [&](const Stmt& other) {
+      return allocated.contains(b) &&
+             std::ranges::all_of(b->shape,
+                                 [](const ir::Expr& e) { return ir::const_int(e).has_value(); }) &&
+             std::ranges::all_of(all, [&](const Stmt& other) {
                return other == s || !Touched(other).written.contains(b);
              });
     };
-    const auto constant = [&](const Buffer& b) { return known.contains(b); };
-    if (t.written.empty() || !std::ranges::any_of(t.read, constant) ||
-        !std::ranges::all_of(t.read, fixed) || !std::ranges::all_of(t.written, alone) ||
-        depends(s, t.written, func.symbols))
+    const bool sized = std::ranges::none_of(
+        func.symbols, [&](const ir::Symbol& symbol) { return ir::uses(s, symbol.var); });
+    // What reads nothing at all is cheaper computed than kept.
+    const bool reads =
+        std::ranges::any_of(t.read, [&](const Buffer& b) { return known.contains(b); });
+    if (!sized || !reads || t.written.empty() || !std::ranges::all_of(t.read, fixed) ||
+        !std::ranges::all_of(t.written, alone))
       continue;
     taken.push_back(s);
     for (const Buffer& b : t.written) {
