@@ -107,18 +107,20 @@ Ready fast(const PlainKernel& task, const BuildOptions& options) {
 /// The plain loops are always an answer: a schedule that a later pass cannot follow costs speed,
 /// never the model.
 Ready ready(const PlainKernel& task, const BuildOptions& options) {
-  Ready out;
+  const auto with_code = [&](Ready r) {
+    r.kernel.name = task.name;
+    r.kernel.code = target::llvm::emit_object(r.kernel.func, options.target, options.emit);
+    return r;
+  };
   try {
-    out = fast(task, options);
+    return with_code(fast(task, options));
   } catch (const Error& e) {
-    out = {};
+    Ready out;
     out.kernel.plain = e.diagnostic.message;
     out.kernel.func = lower_for_cpu(task.blocks, options.target);
     for (size_t i = 0; i < task.inputs; ++i) out.taken.push_back(i);
+    return with_code(std::move(out));
   }
-  out.kernel.name = task.name;
-  out.kernel.code = target::llvm::emit_object(out.kernel.func, options.target, options.emit);
-  return out;
 }
 
 /// What `prepare` makes of these constants.

@@ -194,6 +194,11 @@ const Kernel kKernels[] = {
      "te top(x: f32[m, n]) {\n  at, value[i in m] = longest(j in n) (j, x[i, j])\n"
      "  return at, value\n}",
      {{1, 1}, {4, 37}}},
+    {"layer_norm_of_two_dimensions_of_rows",
+     "te l(A: f32[m, 12, n]) {\n  X[b in m, i in n, j in 12] = A[b, j, i]\n"
+     "  S[b in m, i in n] = sum(j in 12) X[b, i, j]\n  M[b in m, i in n] = S[b, i] / 12.0\n"
+     "  Y[b in m, i in n, j in 12] = X[b, i, j] - M[b, i]\n  return X, Y\n}",
+     {{1, 1}, {2, 9}}},
     {"mean_over_rows",
      "te m(X: f32[21, 35]) {\n  S[j in 35] = sum(i in 21) X[i, j]\n"
      "  M[j in 35] = S[j] / 21.0\n  return M\n}"},
