@@ -33,7 +33,7 @@ CodeImage link(const BuiltKernels& built) {
 graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
   graph::PassContext passes;
   passes.services.find_op = ops::find;
-  passes.services.evaluate = Evaluator(target::parse_target("host"));
+  passes.services.evaluate = Evaluator(target::parse_target("host"), options.cache);
   passes.skip = options.skip;
   return graph::run(graph::default_pipeline(), model, passes);
 }
@@ -75,6 +75,7 @@ Module compile_model(const graph::Graph& model, const ModelOptions& options) {
   const BuiltKernels kernels = build_kernels(graph, {.target = options.target,
                                                      .emit = options.emit,
                                                      .threads = options.threads,
+                                                     .cache = options.cache.get(),
                                                      .progress = options.progress});
   if (options.warn)
     for (const BuiltKernel& k : kernels.kernels)
