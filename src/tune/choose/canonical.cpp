@@ -24,27 +24,6 @@ struct Joins {
   std::map<const ir::Block*, std::set<size_t>> iters;
 };
 
-struct Use {
-  Buffer buffer;
-  std::vector<Expr> indices;
-};
-
-std::vector<Use> uses_of(const ir::Block& b) {
-  std::vector<Use> out;
-  const auto see = [&](const Stmt& s) {
-    if (!s) return;
-    ir::walk(
-        s, [&](const ir::Load& l) { out.push_back({l.buffer, l.indices}); },
-        [&](const ir::Store& st) { out.push_back({st.buffer, st.indices}); },
-        [&](const ir::Update& u) {
-          for (const ir::Target& t : u.targets) out.push_back({t.buffer, t.indices});
-        });
-  };
-  see(b.init);
-  see(b.body);
-  return out;
-}
-
 /// How often a variable is mentioned by a statement's expressions, in all.
 void count_mentions(const Stmt& s, std::map<const ir::ExprNode*, int>& counts) {
   if (s) ir::walk(s, [&](const ir::VarNode& v) { ++counts[&v]; });

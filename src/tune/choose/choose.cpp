@@ -29,7 +29,7 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Reduce && still(name, kind) &&
         !schedule_contraction(s, name, spec, constants))
-      schedule_reduction(s, name, spec);
+      schedule_reduction(s, name, spec, constants);
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Map && still(name, kind)) schedule_map(s, name, spec);
   return s;
