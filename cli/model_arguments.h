@@ -15,6 +15,7 @@ namespace tilewright::cli {
 struct ModelArguments {
   std::string model, target = "host";
   std::vector<std::string> dims, skip;
+  bool no_cache = false;
 
   void add(CLI::App& command);
   bool is_text() const;    // a `.tw` file

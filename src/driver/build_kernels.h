@@ -24,7 +24,7 @@ struct KernelUse {
 struct BuiltKernel {
   std::string name;  // for people: "conv_add_relu"
   target::Kernel code;
-  ir::LoopFunc func;  // stage `final`
+  ir::LoopFunc func;  // stage `final`; from the cache, it has no body
   std::string plain;  // why it has no schedule and is slow; empty when it has one
 };
 
@@ -33,10 +33,13 @@ struct BuiltKernels {
   std::map<const graph::Node*, KernelUse> uses;
 };
 
+class KernelCache;
+
 struct BuildOptions {
   ir::TargetSpec target;
   target::EmitOptions emit;
-  int threads = 0;  // 0: as many as there are CPUs
+  int threads = 0;                     // 0: as many as there are CPUs
+  const KernelCache* cache = nullptr;  // null: everything is made anew
   /// Called from any thread with the number of finished kernels; may be empty.
   std::function<void(size_t done, size_t all)> progress;
 };

@@ -34,7 +34,7 @@ CodeImage link(const BuiltKernels& built) {
 graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
   graph::PassContext passes;
   passes.services.find_op = ops::find;
-  passes.services.evaluate = Evaluator(target::parse_target("host"));
+  passes.services.evaluate = Evaluator(target::parse_target("host"), options.cache);
   passes.services.cycles = KernelCost(options.target);
   passes.services.vector_bits = options.target.vector_bits;
   passes.skip = options.skip;
@@ -78,6 +78,7 @@ Module compile_model(const graph::Graph& model, const ModelOptions& options) {
   const BuiltKernels kernels = build_kernels(graph, {.target = options.target,
                                                      .emit = options.emit,
                                                      .threads = options.threads,
+                                                     .cache = options.cache.get(),
                                                      .progress = options.progress});
   if (options.warn)
     for (const BuiltKernel& k : kernels.kernels)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,14 @@
 
 namespace tilewright::driver {
 
+class KernelCache;
+
 struct ModelOptions {
   ir::TargetSpec target;
   target::EmitOptions emit;
-  std::vector<std::string> skip;  // graph passes left out
-  int threads = 0;                // of the compiler; 0: as many as there are CPUs
+  std::vector<std::string> skip;             // graph passes left out
+  int threads = 0;                           // of the compiler; 0: as many as there are CPUs
+  std::shared_ptr<const KernelCache> cache;  // of compiled kernels; may be null
   std::function<void(size_t done, size_t all)> progress;
   std::function<void(const std::string&)> warn;  // what is slower than it should be, a line each
 };
