@@ -115,7 +115,8 @@ Ready ready(const PlainKernel& task, const BuildOptions& options) {
     for (size_t i = 0; i < task.inputs; ++i) out.taken.push_back(i);
   }
   out.kernel.name = task.name;
-  out.kernel.code = target::llvm::emit_object(out.kernel.func, options.target, options.emit);
+  if (options.code)
+    out.kernel.code = target::llvm::emit_object(out.kernel.func, options.target, options.emit);
   return out;
 }
 

@@ -22,10 +22,10 @@ struct KernelUse {
 };
 
 struct BuiltKernel {
-  std::string name;  // for people: "conv_add_relu"
-  target::Kernel code;
-  ir::LoopFunc func;  // stage `final`
-  std::string plain;  // why it has no schedule and is slow; empty when it has one
+  std::string name;     // for people: "conv_add_relu"
+  target::Kernel code;  // empty with BuildOptions::code off
+  ir::LoopFunc func;    // stage `final`
+  std::string plain;    // why it has no schedule and is slow; empty when it has one
 };
 
 struct BuiltKernels {
@@ -36,7 +36,8 @@ struct BuiltKernels {
 struct BuildOptions {
   ir::TargetSpec target;
   target::EmitOptions emit;
-  int threads = 0;  // 0: as many as there are CPUs
+  bool code = true;  // machine code; off: the functions alone
+  int threads = 0;   // 0: as many as there are CPUs
   /// Called from any thread with the number of finished kernels; may be empty.
   std::function<void(size_t done, size_t all)> progress;
 };
