@@ -9,6 +9,7 @@
 
 #include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
+#include "graph/layout.h"
 #include "graph/op_def.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
@@ -19,6 +20,7 @@
 #include "target/host.h"
 #include "target/llvm/compile.h"
 #include "tune/choose/choose.h"
+#include "tune/choose/in_blocks.h"
 #include "tune/choose/prepack.h"
 
 namespace tilewright::driver {
@@ -182,28 +184,14 @@ class Collector {
 
  private:
   void add(const Node& node) {
-    const std::vector<Node> members = members_of(node);
-    std::vector<ValueId> outputs;
-    for (const ValueId id : node.outputs)
-      if (id != kNoValue) outputs.push_back(id);
-    const ops::KernelProgram program =
-        ops::program_of(graph_, members, outputs, str("k", tasks.size()));
-    const std::string name = name_of(members);
-    ir::LoopFunc blocks = program.loops ? *program.loops : lower::to_blocks(*program.program);
-    std::string key = key_of(blocks);
-    std::vector<std::string> constants;
-    for (size_t i = 0; i < program.inputs.size(); ++i) {
-      if (!graph_.value(program.inputs[i]).constant) continue;
-      constants.push_back(blocks.params[i].buffer->name);
-      key += str("constant ", i, "\n");
-    }
-    const auto [place, is_new] = kernels_.emplace(std::move(key), tasks.size());
-    if (is_new) {
-      blocks.name = str("k", tasks.size());
-      tasks.push_back(
-          {name, program.program, std::move(blocks), program.inputs.size(), std::move(constants)});
-    }
-    uses[&node] = {place->second, program.inputs, program.outputs, program.symbols};
+    KernelUse use;
+    PlainKernel kernel = plain_kernel(graph_, node, use);
+    const auto [place, is_new] = kernels_.emplace(kernel.key, tasks.size());
+    use.kernel = place->second;
+    uses[&node] = std::move(use);
+    if (!is_new) return;
+    kernel.blocks.name = str("k", tasks.size());
+    tasks.push_back(std::move(kernel));
   }
 
   Graph& graph_;
@@ -211,6 +199,42 @@ class Collector {
 };
 
 }  // namespace
+
+PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
+  const std::vector<Node> members = members_of(node);
+  std::vector<ValueId> outputs;
+  for (const ValueId id : node.outputs)
+    if (id != kNoValue) outputs.push_back(id);
+  const ops::KernelProgram program = ops::program_of(graph, members, outputs, "kernel");
+  PlainKernel out{.name = name_of(members),
+                  .program = program.program,
+                  .blocks = program.loops ? *program.loops : lower::to_blocks(*program.program),
+                  .inputs = program.inputs.size(),
+                  .constants = {},
+                  .key = {}};
+  use = {0, program.inputs, program.outputs, program.symbols};
+  std::vector<tune::Pieces> pieces;
+  for (size_t i = 0; i < out.blocks.params.size(); ++i) {
+    const ValueId id = i < out.inputs ? use.inputs[i] : use.outputs[i - out.inputs];
+    if (const int64_t size = channel_block(*graph.type(id).tensor()))
+      pieces.push_back({i, 1, size});
+    if (!graph.value(id).constant) continue;
+    out.constants.push_back(out.blocks.params[i].buffer->name);
+    out.key += str("constant ", i, "\n");
+  }
+  if (!pieces.empty()) {
+    std::optional<ir::LoopFunc> now = tune::in_blocks(out.blocks, pieces);
+    if (!now)
+      throw Error({.code = "driver.kernel.layout",
+                   .at = {},
+                   .message = str("kernel `", out.name, "` cannot take channels in blocks"),
+                   .notes = {},
+                   .help = "leave out the pass assign_layouts"});
+    out.blocks = std::move(*now);
+  }
+  out.key += key_of(out.blocks);
+  return out;
+}
 
 std::vector<PlainKernel> plain_kernels(Graph& graph) {
   Collector collector(graph);

@@ -49,7 +49,11 @@ struct PlainKernel {
   ir::LoopFunc blocks;
   size_t inputs = 0;                   // parameters that it reads; they come first
   std::vector<std::string> constants;  // names of those that never change
+  std::string key;                     // equal for kernels that do the same
 };
+/// The kernel of a node that one computes, its values laid out as their types say.
+PlainKernel plain_kernel(graph::Graph& graph, const graph::Node& node, KernelUse& use);
+
 /// The kernels of the graph, each once.
 std::vector<PlainKernel> plain_kernels(graph::Graph& graph);
 

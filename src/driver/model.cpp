@@ -4,6 +4,7 @@
 #include "driver/build_kernels.h"
 #include "driver/evaluate.h"
 #include "driver/kernel.h"
+#include "driver/kernel_cost.h"
 #include "driver/plan_model.h"
 #include "graph/pipeline.h"
 #include "ir/print.h"
@@ -49,6 +50,8 @@ graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
   graph::PassContext passes;
   passes.services.find_op = ops::find;
   passes.services.evaluate = Evaluator(target::parse_target("host"));
+  passes.services.cycles = KernelCost(options.target);
+  passes.services.vector_bits = options.target.vector_bits;
   passes.skip = options.skip;
   return graph::run(graph::default_pipeline(), model, passes);
 }

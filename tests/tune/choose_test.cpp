@@ -203,6 +203,16 @@ const Kernel kKernels[] = {
      "  h = scan(t in T, prev = h0) {\n    r[i in n] = sum(j in n) U[i, j] * prev[j]\n"
      "    next[i in n] = tanh(y[t, i] + r[i])\n    yield next\n  }\n  return h\n}",
      {{1, 1}, {3, 9}}},
+    {"two_scans_of_one_matrix",
+     "te rnn(x: f32[5, 2, 12], U: f32[1, 2, 12, 12]) {\n"
+     "  z[b in 2, i in 12] = 0.0\n"
+     "  h = scan(t in 5, prev = z) {\n    c[b in 2, i in 12] = prev[b, i]\n"
+     "    r[b in 2, i in 12] = sum(j in 12) c[b, j] * U[0, 0, i, j]\n"
+     "    next[b in 2, i in 12] = tanh(x[t, b, i] + r[b, i])\n    yield next\n  }\n"
+     "  g = scan(t in 5, prev = z) {\n"
+     "    q[b in 2, i in 12] = sum(j in 12) prev[b, j] * U[0, 1, i, j]\n"
+     "    back[b in 2, i in 12] = tanh(x[4 - t, b, i] + q[b, i])\n    yield back\n  }\n"
+     "  Y[t in 5, b in 2, i in 12] = h[t, b, i] + g[4 - t, b, i]\n  return Y\n}"},
     {"booleans",
      "te b(A: f32[9, 21]) {\n  B[i in 9, j in 21] = A[i, j] < 0.5\n"
      "  C[i in 9] = any(j in 21) B[i, j]\n  return C\n}"},
