@@ -107,7 +107,8 @@ ReadyKernel fast(const PlainKernel& task, const BuildOptions& options) {
 ReadyKernel ready(const PlainKernel& task, const BuildOptions& options) {
   const auto with_code = [&](ReadyKernel r) {
     r.kernel.name = task.name;
-    r.kernel.code = target::llvm::emit_object(r.kernel.func, options.target, options.emit);
+    if (options.code)
+      r.kernel.code = target::llvm::emit_object(r.kernel.func, options.target, options.emit);
     return r;
   };
   try {
@@ -124,7 +125,7 @@ ReadyKernel ready(const PlainKernel& task, const BuildOptions& options) {
 /// The kernel from the cache, or made and put there; `misses` counts the latter.
 ReadyKernel cached(const PlainKernel& task, const BuildOptions& options, const std::string& prefix,
                    std::atomic<size_t>& misses) {
-  if (prefix.empty()) return ready(task, options);
+  if (prefix.empty() || !options.code) return ready(task, options);
   const std::string key = prefix + task.key;
   if (std::optional<ReadyKernel> found = options.cache->find(key)) {
     found->kernel.name = task.name;

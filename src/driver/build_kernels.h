@@ -22,10 +22,10 @@ struct KernelUse {
 };
 
 struct BuiltKernel {
-  std::string name;  // for people: "conv_add_relu"
-  target::Kernel code;
-  ir::LoopFunc func;  // stage `final`; from the cache, it has no body
-  std::string plain;  // why it has no schedule and is slow; empty when it has one
+  std::string name;     // for people: "conv_add_relu"
+  target::Kernel code;  // empty with BuildOptions::code off
+  ir::LoopFunc func;    // stage `final`; from the cache, it has no body
+  std::string plain;    // why it has no schedule and is slow; empty when it has one
 };
 
 struct BuiltKernels {
@@ -38,6 +38,7 @@ class KernelCache;
 struct BuildOptions {
   ir::TargetSpec target;
   target::EmitOptions emit;
+  bool code = true;                    // machine code; off: the functions alone
   int threads = 0;                     // 0: as many as there are CPUs
   const KernelCache* cache = nullptr;  // null: everything is made anew
   /// Called from any thread with the number of finished kernels; may be empty.

@@ -18,6 +18,7 @@ class KernelCache;
 
 struct ModelOptions {
   ir::TargetSpec target;
+  std::vector<ir::TargetSpec> more_targets;  // further machines that the same module is for
   target::EmitOptions emit;
   std::vector<std::string> skip;             // graph passes left out
   int threads = 0;                           // of the compiler; 0: as many as there are CPUs
@@ -29,6 +30,9 @@ struct ModelOptions {
 /// A point of the path as text: graph, fused, te, loops, scheduled, final, code or c.
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,
                        std::string_view stage);
+
+/// The model after all graph passes, its nodes in groups that are one kernel each.
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options);
 
 Module compile_model(const graph::Graph& model, const ModelOptions& options);
 
