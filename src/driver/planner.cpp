@@ -5,6 +5,7 @@
 
 #include "graph/memory.h"
 #include "graph/op_def.h"
+#include "ir/equal.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "support/str.h"
@@ -80,6 +81,22 @@ bool made_by(const Node& node, const Origin& origin) {
                      [&](const Node& m) { return m.origin.text == origin.text; });
 }
 
+/// Each condition once: the inference of types and the definitions of kernels ask the same.
+std::vector<Check> distinct(const std::vector<Check>& checks) {
+  std::vector<Check> out;
+  std::unordered_multimap<size_t, size_t> known;  // by hash
+  for (const Check& c : checks) {
+    const size_t hash = ir::hash(c.condition);
+    const auto [first, last] = known.equal_range(hash);
+    if (std::any_of(first, last,
+                    [&](const auto& k) { return ir::equal(out[k.second].condition, c.condition); }))
+      continue;
+    known.emplace(hash, out.size());
+    out.push_back(c);
+  }
+  return out;
+}
+
 bool is_output(const Function& main, graph::ValueId id) {
   return std::find(main.outputs.begin(), main.outputs.end(), id) != main.outputs.end();
 }
@@ -137,7 +154,8 @@ Plan Planner::run() {
   const Function& main = graph_.main();
   ports(main);
   symbols_.early();
-  for (const Check& c : graph_.checks)
+  const std::vector<Check> checks = distinct(graph_.checks);
+  for (const Check& c : checks)
     if (symbols_.is_early(c.condition)) check(c);
   lifetimes(main);
   early_dims(main);
@@ -145,7 +163,7 @@ Plan Planner::run() {
   for (size_t i = 0; i < main.inputs.size(); ++i)
     values_[main.inputs[i]] = plan_.input(static_cast<uint32_t>(i));
   outputs(main);
-  nodes(main, graph_.checks);
+  nodes(main, checks);
   deliver(main);
   return plan_.finish();
 }

@@ -26,6 +26,20 @@ arith::Context context_of(Graph& graph, const ir::Expr& condition) {
   return context;
 }
 
+/// May the formula be simplified or proved something about? Long ones may not, and all are counted
+/// against what is left of the graph's reasoning.
+bool may_reason(Graph& graph, const ir::Expr& formula) {
+  constexpr int64_t kLong = 200, kPrice = 40;
+  int64_t nodes = 0;
+  const auto count = [&](const auto&) { return ++nodes <= kLong; };  // false: not further down
+  ir::walk(
+      formula, [&](const ir::Binary& e) { return count(e); },
+      [&](const ir::Select& e) { return count(e); }, [&](const ir::Call& e) { return count(e); });
+  if (nodes > kLong || graph.reasoning_left <= 0) return false;
+  graph.reasoning_left -= nodes * kPrice;
+  return true;
+}
+
 /// Formulas of formulas would grow without end, and nothing is proved about long ones anyway.
 bool is_short(const Dim& formula) {
   int nodes = 0;
@@ -130,11 +144,12 @@ std::vector<Dim> Call::elements(size_t i) const {
 
 bool Call::proves(const ir::Expr& condition) const {
   if (const std::optional<int64_t> c = ir::const_int(condition)) return *c != 0;
-  return context_of(graph_, condition).can_prove(condition);
+  return may_reason(graph_, condition) && context_of(graph_, condition).can_prove(condition);
 }
 
 Dim Call::simple(const Dim& formula) const {
-  if (ir::const_int(formula) || formula.as<ir::VarNode>()) return formula;
+  if (ir::const_int(formula) || formula.as<ir::VarNode>() || !may_reason(graph_, formula))
+    return formula;
   return context_of(graph_, formula).simplify(formula);
 }
 
@@ -159,14 +174,12 @@ void Call::check(const ir::Expr& condition, std::string_view message) const {
     if (!*c) refuse("graph.shape.mismatch", std::string(message), "check the shapes of its inputs");
     return;
   }
-  const arith::Context context = context_of(graph_, simple);
-  if (context.can_prove(simple)) return;
-  if (context.can_prove(ir::logical_not(simple)))
+  if (proves(simple)) return;
+  if (proves(ir::logical_not(simple)))
     refuse("graph.shape.mismatch", std::string(message), "check the shapes of its inputs");
-  for (const Check& known : graph_.checks)
-    if (known.message == message && known.origin.text == origin_.text &&
-        ir::equal(known.condition, simple))
-      return;  // `infer` and a definition ask the same
+  for (auto known = graph_.checks.rbegin();
+       known != graph_.checks.rend() && known->origin.text == origin_.text; ++known)
+    if (ir::equal(known->condition, simple)) return;
   graph_.checks.push_back({simple, std::string(message), origin_});
 }
 
