@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A random valid model of 3 to 25 nodes for a seed, with inputs."""
 import compute
+import control
 import elementwise
+import layers
 import movement
+import quantized
 from graph import Graph
 
-EMITTERS = {**elementwise.EMITTERS, **movement.EMITTERS, **compute.EMITTERS}
+EMITTERS = {**elementwise.EMITTERS, **movement.EMITTERS, **compute.EMITTERS, **layers.EMITTERS, **quantized.EMITTERS,
+            **control.EMITTERS}
 
 
 def generate(seed):
@@ -16,6 +20,8 @@ def generate(seed):
         g.input(g.float, [g.extent() for _ in range(rng.choices([0, 1, 2, 3, 4], [1, 2, 5, 6, 6])[0])])
     if rng.random() < 0.4:
         g.input(rng.choice(["i32", "i64"]), [g.extent() for _ in range(rng.randint(0, 3))])
+    if rng.random() < 0.2:
+        g.input(rng.choice(["i8", "u8"]), [g.extent() for _ in range(rng.randint(0, 3))], 100)
     if rng.random() < 0.3:
         g.input("bool", [g.extent() for _ in range(rng.randint(0, 3))])
     wanted = rng.randint(3, 25)

@@ -47,10 +47,18 @@ def data(rng, elem, shape, bound=4.0):
     return np.array(numbers, dtype=np.float64).astype(NUMPY[elem]).reshape(shape)
 
 
+def names_read(nodes):
+    """What nodes read, those in bodies too."""
+    for node in nodes:
+        yield from node.input
+        for attribute in node.attribute:
+            yield from names_read(attribute.g.node)
+
+
 class Graph:
     def __init__(self, seed):
         self.rng = random.Random(seed)
-        self.opset = self.rng.choice([13, 14, 16, 17, 18, 19, 20, 21])
+        self.opset = self.rng.choice([13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23])
         self.float = self.rng.choices(FLOATS, [8, 1, 1])[0]
         self.nodes, self.initializers, self.inputs, self.values = [], [], [], []
         self.symbols = {}   # name: extent
@@ -119,20 +127,16 @@ class Graph:
         """How large elements may get before an operator that grows them is left out."""
         return {"f16": 60.0, "i32": 1e6, "i64": 1e9, "i8": 100.0, "u8": 200.0}.get(elem, 3e3)
 
-    def used(self):
-        return {i for n in self.nodes for i in n.input}
-
     def model(self):
-        # What a body of If or Loop reads is used too.
-        inner = {i for n in self.nodes for a in n.attribute for b in a.g.node for i in b.input}
-        used = self.used() | inner
+        used = set(names_read(self.nodes))
         ends = [v for v in self.values if v.name not in used and not v.name.startswith("x")] + self.leaves
         if not ends:
             ends = [v for v in self.values if not v.name.startswith("x")][-1:]
         outputs = [helper.make_tensor_value_info(v.name, ELEM[v.elem], None) for v in ends]
         inputs = [helper.make_tensor_value_info(n, ELEM[e], d) for n, e, d in self.inputs if n in used]
         graph = helper.make_graph(self.nodes, "random", inputs, outputs, self.initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=9)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)],
+                                  ir_version=11 if self.opset > 22 else 10)
         return model, {i.name: self.feeds[i.name] for i in inputs}
 
     def other_feeds(self, feeds, rng):

@@ -5,7 +5,8 @@ import onnx
 from onnx import helper
 
 import worker_pool
-from check import Skipped, check, peer, session
+from check import check, values_of
+from graph import names_read
 
 
 def attempt(task):
@@ -20,29 +21,6 @@ def kind(problem):
     return problem.split(":")[0]
 
 
-def values_of(task):
-    """Every tensor of the run, by name."""
-    model, feeds = onnx.ModelProto.FromString(task[0]), task[1]
-    all_out = onnx.ModelProto()
-    all_out.CopyFrom(model)
-    known = {o.name for o in all_out.graph.output}
-    for node in model.graph.node:
-        all_out.graph.output.extend(onnx.ValueInfoProto(name=n) for n in node.output if n and n not in known)
-    names = [o.name for o in all_out.graph.output]
-    try:
-        return dict(feeds, **dict(zip(names, peer(session(all_out), feeds))))
-    except Skipped:
-        return None
-
-
-def names_read(graph):
-    for node in graph.node:
-        yield from node.input
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                yield from names_read(attribute.g)
-
-
 def without(model, feeds, values, drop):
     """The model without some nodes: what they gave becomes an input, what nobody gives or reads goes."""
     small = onnx.ModelProto()
@@ -54,7 +32,7 @@ def without(model, feeds, values, drop):
     made = {n for node in kept for n in node.output} | {t.name for t in graph.initializer}
     outputs = [o for o in graph.output if o.name in made]
     del graph.output[:]
-    read = set(names_read(graph))
+    read = set(names_read(graph.node))
     outputs += [onnx.ValueInfoProto(name=n) for node in kept for n in node.output
                 if n and n not in read and n not in {o.name for o in outputs}]
     for o in outputs:
