@@ -31,9 +31,9 @@ CodeImage link(const BuiltKernels& built) {
   return image;
 }
 
-void add_variant(graph::Graph& graph, const ir::TargetSpec& target, const ModelOptions& options,
-                 Module& module) {
-  const BuiltKernels kernels = build_kernels(graph, {.target = target,
+void add_variant(const graph::Graph& model, const ModelOptions& options, Module& module) {
+  graph::Graph graph = optimized(model, options);
+  const BuiltKernels kernels = build_kernels(graph, {.target = options.target,
                                                      .emit = options.emit,
                                                      .threads = options.threads,
                                                      .cache = options.cache.get(),
@@ -42,7 +42,7 @@ void add_variant(graph::Graph& graph, const ir::TargetSpec& target, const ModelO
     for (const BuiltKernel& k : kernels.kernels)
       if (!k.plain.empty())
         options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
-  plan_model(graph, kernels, link(kernels), target, module);
+  plan_model(graph, kernels, link(kernels), options.target, module);
 }
 
 }  // namespace
@@ -88,11 +88,13 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
 }
 
 Module compile_model(const graph::Graph& model, const ModelOptions& options) {
-  graph::Graph graph = optimized(model, options);
   Module module;
-  add_variant(graph, options.target, options, module);
-  for (const ir::TargetSpec& target : options.more_targets)
-    add_variant(graph, target, options, module);
+  add_variant(model, options, module);
+  ModelOptions other = options;
+  for (const ir::TargetSpec& target : options.more_targets) {
+    other.target = target;
+    add_variant(model, other, module);
+  }
   return module;
 }
 
