@@ -31,8 +31,8 @@ CodeImage link(const BuiltKernels& built) {
   return image;
 }
 
-graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
-  graph::PassContext passes;
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
+                       graph::PassContext& passes) {
   passes.services.find_op = ops::find;
   passes.services.evaluate = Evaluator(target::parse_target("host"), options.cache);
   passes.services.cycles = KernelCost(options.target);
@@ -46,7 +46,8 @@ graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,
                        std::string_view stage) {
   if (stage == "graph") return graph::print(model);
-  graph::Graph graph = optimized(model, options);
+  graph::PassContext passes;
+  graph::Graph graph = optimized(model, options, passes);
   if (stage == "fused") return graph::print(graph);
   std::string out;
   for (const PlainKernel& k : plain_kernels(graph)) {
@@ -73,20 +74,27 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
   return out;
 }
 
-Module compile_model(const graph::Graph& model, const ModelOptions& options) {
-  graph::Graph graph = optimized(model, options);
-  const BuiltKernels kernels = build_kernels(graph, {.target = options.target,
-                                                     .emit = options.emit,
-                                                     .threads = options.threads,
-                                                     .cache = options.cache.get(),
-                                                     .progress = options.progress});
+CompiledModel compile_with_report(const graph::Graph& model, const ModelOptions& options) {
+  CompiledModel out;
+  graph::PassContext passes;
+  out.graph = optimized(model, options, passes);
+  out.fusion = std::move(passes.fusion);
+  out.layouts = std::move(passes.layouts);
+  out.kernels = build_kernels(out.graph, {.target = options.target,
+                                          .emit = options.emit,
+                                          .threads = options.threads,
+                                          .cache = options.cache.get(),
+                                          .progress = options.progress});
   if (options.warn)
-    for (const BuiltKernel& k : kernels.kernels)
+    for (const BuiltKernel& k : out.kernels.kernels)
       if (!k.plain.empty())
         options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
-  Module module;
-  plan_model(graph, kernels, link(kernels), options.target, module);
-  return module;
+  out.calls = plan_model(out.graph, out.kernels, link(out.kernels), options.target, out.module);
+  return out;
+}
+
+Module compile_model(const graph::Graph& model, const ModelOptions& options) {
+  return compile_with_report(model, options).module;
 }
 
 }  // namespace tilewright::driver

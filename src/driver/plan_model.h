@@ -9,8 +9,9 @@
 namespace tilewright::driver {
 
 /// Adds ports, constants, kernels' entries and one variant with its plan to the module. `image` is
-/// the linked code of the kernels.
-void plan_model(const graph::Graph& graph, const BuiltKernels& kernels, CodeImage image,
-                const ir::TargetSpec& target, Module& module);
+/// the linked code of the kernels. Gives the nodes whose kernels the plan calls, in its order.
+std::vector<const graph::Node*> plan_model(const graph::Graph& graph, const BuiltKernels& kernels,
+                                           CodeImage image, const ir::TargetSpec& target,
+                                           Module& module);
 
 }  // namespace tilewright::driver

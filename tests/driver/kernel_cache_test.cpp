@@ -29,7 +29,7 @@ graph main(%x: f32[n, 48]) {
   %p: f32[n, 64] = matmul(%x, %w)
   %a: f32[n, 64] = relu(%p)
   %e: f32[128, 64] = exp(%u)
-  %t: f32[64, 128] = transpose(%e) {perm = [1, 0]}
+  %t: f32[64, 128] = transpose(%e) {axes = [1, 0]}
   %y: f32[n, 128] = matmul(%a, %t)
   return %y
 })";
