@@ -16,7 +16,10 @@ void ModelArguments::add(CLI::App& command) {
   command
       .add_option("MODEL", model, "an ONNX model, a graph as .tw text or, to run it, a .twm module")
       ->required();
-  command.add_option("--target", target, "host, or a name that `targets` lists");
+  command
+      .add_option("--target", targets,
+                  "host, or a name that `targets` lists; several (v3,v4): one module for all")
+      ->delimiter(',');
   command.add_option("--dim", dims, "NAME=VALUE or NAME=LOW..HIGH of a dimension; may be repeated");
   command.add_option("--skip", skip, "leave out a pass by name; may be repeated");
   command.add_flag("--no-cache", no_cache, "make every kernel anew, and keep none");
@@ -34,7 +37,9 @@ graph::Graph ModelArguments::read() const {
 
 driver::ModelOptions ModelArguments::options() const {
   driver::ModelOptions options;
-  options.target = driver::target_from_name(target);
+  options.target = driver::target_from_name(targets.at(0));
+  for (size_t i = 1; i < targets.size(); ++i)
+    options.more_targets.push_back(driver::target_from_name(targets[i]));
   options.skip = skip;
   if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
   options.warn = [](const std::string& line) { std::cerr << "warning: " << line << "\n"; };

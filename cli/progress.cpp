@@ -24,6 +24,8 @@ struct Bar {
     most = std::max(most, done);  // threads report out of order
     if (most == all) {
       if (shown) std::fprintf(stderr, "\r\033[K");
+      most = 0;
+      shown = false;
       return;
     }
     if (Clock::now() < next) return;

@@ -105,24 +105,27 @@ ReadyKernel fast(const PlainKernel& task, const BuildOptions& options) {
 /// The plain loops are always an answer: a schedule that a later pass cannot follow costs speed,
 /// never the model.
 ReadyKernel ready(const PlainKernel& task, const BuildOptions& options) {
-  ReadyKernel out;
+  const auto with_code = [&](ReadyKernel r) {
+    r.kernel.name = task.name;
+    if (options.code)
+      r.kernel.code = target::llvm::emit_object(r.kernel.func, options.target, options.emit);
+    return r;
+  };
   try {
-    out = fast(task, options);
+    return with_code(fast(task, options));
   } catch (const Error& e) {
-    out = {};
+    ReadyKernel out;
     out.kernel.plain = e.diagnostic.message;
     out.kernel.func = lower_for_cpu(task.blocks, options.target);
     for (size_t i = 0; i < task.inputs; ++i) out.taken.push_back(i);
+    return with_code(std::move(out));
   }
-  out.kernel.name = task.name;
-  out.kernel.code = target::llvm::emit_object(out.kernel.func, options.target, options.emit);
-  return out;
 }
 
 /// The kernel from the cache, or made and put there; `misses` counts the latter.
 ReadyKernel cached(const PlainKernel& task, const BuildOptions& options, const std::string& prefix,
                    std::atomic<size_t>& misses) {
-  if (prefix.empty()) return ready(task, options);
+  if (prefix.empty() || !options.code) return ready(task, options);
   const std::string key = prefix + task.key;
   if (std::optional<ReadyKernel> found = options.cache->find(key)) {
     found->kernel.name = task.name;

@@ -23,8 +23,8 @@ struct KernelUse {
 };
 
 struct BuiltKernel {
-  std::string name;  // for people: "conv_add_relu"
-  target::Kernel code;
+  std::string name;     // for people: "conv_add_relu"
+  target::Kernel code;  // empty with BuildOptions::code off
   ir::LoopFunc func;    // stage `final`; from the cache, it has no body
   std::string plain;    // why it has no schedule and is slow; empty when it has one
   ir::LoopFunc blocks;  // before its schedule
@@ -40,6 +40,7 @@ class KernelCache;
 struct BuildOptions {
   ir::TargetSpec target;
   target::EmitOptions emit;
+  bool code = true;                    // machine code; off: the functions alone
   int threads = 0;                     // 0: as many as there are CPUs
   const KernelCache* cache = nullptr;  // null: everything is made anew
   /// Called from any thread with the number of finished kernels; may be empty.

@@ -195,7 +195,9 @@ Explanation explain(LoadedModule& module, const ExplainOptions& options, const G
 }  // namespace
 
 Explanation explain_model(const graph::Graph& model, const ExplainOptions& options) {
-  const CompiledModel compiled = compile_with_report(model, options.model);
+  ModelOptions one = options.model;
+  one.more_targets.clear();
+  const CompiledModel compiled = compile_with_report(model, one);
   LoadedModule module(module_bytes(compiled.module), options.threads);
   const GraphFacts facts(compiled);
   return explain(module, options, &facts);

@@ -114,7 +114,7 @@ nodes.forEach((n, i) => { if (n.step !== undefined) for (const p of n.from) if (
 for (const n of nodes) if (n.step === undefined) for (const p of n.from) n.row = Math.max(n.row, nodes[p].row + 1);
 const rows = [];
 for (const n of nodes) (rows[n.row] = rows[n.row] || []).push(n);
-const W = 190, H = 30, GX = 24, GY = 34;
+const W = 190, H = 30, GX = 44, GY = 22;
 rows.forEach((row, y) => {
   if (!row) return;
   for (const n of row) {
@@ -131,14 +131,17 @@ const graph = $('#graph'), scene = svg('g', {});
 graph.append(scene);
 const edges = [];
 nodes.forEach((n, i) => { for (const p of n.from) {
-  const a = nodes[p], y1 = a.y + H, y2 = n.y, m = (y1 + y2) / 2;
-  const e = svg('path', {d: `M${a.x} ${y1}C${a.x} ${m} ${n.x} ${m} ${n.x} ${y2}`});
+  const a = nodes[p], y1 = a.y + H, y2 = n.y, m = (y1 + y2) / 2, x1 = a.x + W / 2, x2 = n.x + W / 2;
+  const side = Math.max(x1, x2) + 20 + 4 * Math.min(20, n.row - a.row);  // past what stands between
+  const e = svg('path', {d: n.row - a.row < 2 ? `M${a.x} ${y1}C${a.x} ${m} ${n.x} ${m} ${n.x} ${y2}`
+    : `M${x1} ${y1 - H / 2}C${side} ${y1} ${side} ${y1} ${side} ${m}S${side} ${y2} ${x2} ${y2 + H / 2}`});
   scene.append(e); edges.push({a: p, b: i, e});
 } });
 nodes.forEach((n, i) => {
   const s = D.steps[n.step], heat = s ? Math.min(1, 4 * s.ms / total) : 0;
   const g = svg('g', {class: 'node', transform: `translate(${n.x - W / 2},${n.y})`, tabindex: 0});
   if (s) g.dataset.step = n.step;
+  g.append(svg('rect', {width: W, height: H, fill: 'Canvas'}));
   g.append(svg('rect', {width: W, height: H, fill: s ? (s.host ? '#8883' : `rgba(232,89,12,${(0.08 + 0.8 * heat).toFixed(2)})`) : '#4c6ef533'}));
   g.append(svg('text', {x: 6, y: 13}, n.label.length > 30 ? n.label.slice(0, 29) + '…' : n.label));
   g.append(svg('text', {x: 6, y: 26, opacity: 0.7}, s ? ms(s.ms) + (s.share === null ? '' : ', ' + part(s.share) + ' of roof') : D.values[n.value].type));

@@ -31,6 +31,25 @@ CodeImage link(const BuiltKernels& built) {
   return image;
 }
 
+/// Adds the code for a target and its plan; gives the kernels and what the plan calls, in its
+/// order.
+std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Graph& graph,
+                                                                     const ir::TargetSpec& target,
+                                                                     const ModelOptions& options,
+                                                                     Module& module) {
+  BuiltKernels kernels = build_kernels(graph, {.target = target,
+                                               .emit = options.emit,
+                                               .threads = options.threads,
+                                               .cache = options.cache.get(),
+                                               .progress = options.progress});
+  if (options.warn)
+    for (const BuiltKernel& k : kernels.kernels)
+      if (!k.plain.empty())
+        options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
+  std::vector<const graph::Node*> calls = plan_model(graph, kernels, link(kernels), target, module);
+  return {std::move(kernels), std::move(calls)};
+}
+
 graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
                        graph::PassContext& passes) {
   passes.services.find_op = ops::find;
@@ -46,8 +65,7 @@ graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,
                        std::string_view stage) {
   if (stage == "graph") return graph::print(model);
-  graph::PassContext passes;
-  graph::Graph graph = optimized(model, options, passes);
+  graph::Graph graph = optimized(model, options);
   if (stage == "fused") return graph::print(graph);
   std::string out;
   for (const PlainKernel& k : plain_kernels(graph)) {
@@ -74,22 +92,20 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
   return out;
 }
 
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
+  graph::PassContext passes;
+  return optimized(model, options, passes);
+}
+
 CompiledModel compile_with_report(const graph::Graph& model, const ModelOptions& options) {
   CompiledModel out;
   graph::PassContext passes;
   out.graph = optimized(model, options, passes);
   out.fusion = std::move(passes.fusion);
   out.layouts = std::move(passes.layouts);
-  out.kernels = build_kernels(out.graph, {.target = options.target,
-                                          .emit = options.emit,
-                                          .threads = options.threads,
-                                          .cache = options.cache.get(),
-                                          .progress = options.progress});
-  if (options.warn)
-    for (const BuiltKernel& k : out.kernels.kernels)
-      if (!k.plain.empty())
-        options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
-  out.calls = plan_model(out.graph, out.kernels, link(out.kernels), options.target, out.module);
+  std::tie(out.kernels, out.calls) = add_variant(out.graph, options.target, options, out.module);
+  for (const ir::TargetSpec& target : options.more_targets)
+    add_variant(out.graph, target, options, out.module);
   return out;
 }
 

@@ -20,6 +20,7 @@ class KernelCache;
 
 struct ModelOptions {
   ir::TargetSpec target;
+  std::vector<ir::TargetSpec> more_targets;  // further machines that the same module is for
   target::EmitOptions emit;
   std::vector<std::string> skip;             // graph passes left out
   int threads = 0;                           // of the compiler; 0: as many as there are CPUs
@@ -32,10 +33,13 @@ struct ModelOptions {
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,
                        std::string_view stage);
 
+/// The model after all graph passes, its nodes in groups that are one kernel each.
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options);
+
 /// A compiled model, and what there is to tell of it.
 struct CompiledModel {
   graph::Graph graph;  // after all passes
-  BuiltKernels kernels;
+  BuiltKernels kernels;  // for the first target
   std::vector<const graph::Node*> calls;  // of kernels, in the order of the plan
   graph::FusionReport fusion;
   graph::LayoutReport layouts;

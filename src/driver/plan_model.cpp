@@ -33,7 +33,8 @@ std::vector<const graph::Node*> plan_model(const graph::Graph& graph, const Buil
   }
   Planner planner(graph, kernels, module);
   variant.plan = planner.run();
-  for (const auto& [key, text] : graph.metadata) module.metadata.emplace_back(key, text);
+  if (module.variants.empty())
+    for (const auto& [key, text] : graph.metadata) module.metadata.emplace_back(key, text);
   module.variants.push_back(std::move(variant));
   return planner.calls();
 }

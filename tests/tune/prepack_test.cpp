@@ -68,6 +68,19 @@ TEST(Prepack, PreparesWithoutTheSizesOfARun) {
   ir::verify(parts.prepare);
 }
 
+TEST(ScanSteps, TakeTheCopyOfConstantsOutOfTheLoop) {
+  const ir::LoopFunc whole = choose(
+      blocks_of("te rnn(x: f32[5, 2, 12], U: f32[12, 12]) {\n  z[b in 2, i in 12] = 0.0\n"
+                "  h = scan(t in 5, prev = z) {\n    c[b in 2, i in 12] = prev[b, i]\n"
+                "    r[b in 2, i in 12] = sum(j in 12) c[b, j] * U[i, j]\n"
+                "    next[b in 2, i in 12] = tanh(x[t, b, i] + r[b, i])\n    yield next\n  }\n"
+                "  return h\n}"),
+      small_machine(), {"U"});
+  const Prepacked parts = prepack(whole, {"U"});
+  EXPECT_EQ(parts.packed.size(), 1u) << ir::print(whole);
+  EXPECT_NE(ir::print(whole).find("alloc r: f32[2, 12]"), std::string::npos) << ir::print(whole);
+}
+
 TEST(Prepack, LeavesWhatReadsNothingToTheRun) {
   const ir::LoopFunc f = ir::parse_function(
       "loops f(W: in f32[8], B: out f32[8]) {\n  alloc Z: f32[8]\n"

@@ -94,10 +94,13 @@ void reduce_in_chains(Schedule& s, const Stage& stage, int64_t lanes) {
   }
 }
 
-/// Each element by itself: rows beside each other, columns as vectors.
-void map_in_vectors(Schedule& s, const std::string& name, size_t outside, int64_t lanes) {
-  const std::vector<LoopRef> own = s.loops(s.block(name));
-  if (own.size() == outside + 1) return s.unroll(own.back());
+/// Each element by itself: rows beside each other, columns, where there are any, as vectors.
+void map_in_vectors(Schedule& s, const Stage& stage, size_t outside, int64_t lanes) {
+  const std::vector<LoopRef> own = s.loops(s.block(stage.name()));
+  if (stage.block->iters.size() == outside) {
+    for (size_t i = outside; i < own.size(); ++i) s.unroll(own[i]);
+    return;
+  }
   const auto [o, v] = s.split<2>(own.back(), {kOpen, 2 * lanes});
   std::vector<LoopRef> order = {o};
   for (size_t i = outside; i + 1 < own.size(); ++i) order.push_back(own[i]);
@@ -138,12 +141,12 @@ bool schedule_rows(Schedule& s, const std::string& last_name, const ir::TargetSp
       if (g.kind == StageKind::Reduce) {
         reduce_in_chains(s, g, lanes);
       } else {
-        map_in_vectors(s, g.name(), rows, lanes);
+        map_in_vectors(s, g, rows, lanes);
         if (g.block->iters.size() == rows)
           s.set_scope(s.block(g.name()), g.result()->name, ir::ScopeKind::Register);
       }
     }
-    map_in_vectors(s, last_name, rows, lanes);
+    map_in_vectors(s, last, rows, lanes);
     if (work >= 2 * kTaskWork) s.parallel(s.loops(s.block(last_name))[0]);
   });
 }
