@@ -142,7 +142,10 @@ void Planner::ports(const Function& main) {
     symbols_.bind_input(static_cast<uint32_t>(i), main.inputs[i]);
   if (!module_.variants.empty()) return;  // they are the same for all
   for (const ValueId id : main.inputs) module_.inputs.push_back(port_of(graph_, id));
-  for (const ValueId id : main.outputs) module_.outputs.push_back(port_of(graph_, id));
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    module_.outputs.push_back(port_of(graph_, main.outputs[i]));
+    if (i < graph_.output_names.size()) module_.outputs.back().name = graph_.output_names[i];
+  }
 }
 
 void Planner::check(const Check& c) {
@@ -287,9 +290,10 @@ void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
 void Planner::run(const Node& node) {
   if (node.op->special == Special::View)
     view(node);
-  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end())
+  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end()) {
     call(use->second);
-  else if (!node.op->host.empty())
+    calls_.push_back(&node);
+  } else if (!node.op->host.empty())
     host(node);
   else if (node.op->name == "if")
     if_node(node);

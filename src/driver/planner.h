@@ -21,6 +21,8 @@ class Planner {
  public:
   Planner(const graph::Graph& graph, const BuiltKernels& kernels, Module& module);
   Plan run();
+  /// The nodes whose kernels the plan calls, in its order.
+  const std::vector<const graph::Node*>& calls() const { return calls_; }
 
  private:
   using ValueId = graph::ValueId;
@@ -72,6 +74,7 @@ class Planner {
   std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
   std::unordered_map<ValueId, int> last_;  // node of the main function that uses it last
   std::vector<ValueId> dynamic_;           // allocated and not given back
+  std::vector<const graph::Node*> calls_;
 };
 
 }  // namespace tilewright::driver
