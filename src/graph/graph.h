@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/attrs.h"
+#include "graph/symbol_index.h"
 #include "graph/type.h"
 #include "ir/func.h"
 
@@ -100,6 +101,7 @@ struct SymbolInfo {
 struct Graph {
   std::vector<Value> values;
   std::vector<SymbolInfo> symbols;  // each after those that its formula mentions
+  SymbolIndex symbol_index;
   std::vector<Check> checks;        // of the main function
   std::vector<Function> functions;  // the first is the main one
   /// What the user calls each output of the main function. The value may have another name: it may
