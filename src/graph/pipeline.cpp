@@ -27,6 +27,8 @@ constexpr Pass kDefault[] = {
     {"cancel_transposes", cancel_transposes},
     {"simplify_algebra", simplify_algebra},  // pairs of transposes
     {"fold_constants", fold_constants},      // what transposes of weights became
+    {"merge_products", merge_products},
+    {"index_parts", index_parts},
     {"eliminate_common", eliminate_common},
     {"remove_dead", remove_dead},
     {"fuse", fuse},
