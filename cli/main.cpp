@@ -14,7 +14,7 @@ int run(int argc, char** argv) {
   using namespace tilewright::cli;
   Action action;
   for (Action (*add)(CLI::App&) :
-       {add_compile, add_run, add_bench, add_check, add_opt, add_targets}) {
+       {add_compile, add_run, add_bench, add_check, add_opt, add_targets, add_cache}) {
     const Action own = add(app);
     app.get_subcommands({}).back()->callback([&action, own] { action = own; });
   }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "driver/compile.h"
+#include "driver/kernel_cache.h"
 #include "frontend/onnx/import.h"
 #include "module/writer.h"
 
@@ -14,9 +15,13 @@ namespace tilewright::cli {
 
 void ModelArguments::add(CLI::App& command) {
   command.add_option("MODEL", model, "an ONNX model")->required();
-  command.add_option("--target", target, "host, or a name that `targets` lists");
+  command
+      .add_option("--target", targets,
+                  "host, or a name that `targets` lists; several (v3,v4): one module for all")
+      ->delimiter(',');
   command.add_option("--dim", dims, "NAME=VALUE or NAME=LOW..HIGH of a dimension; may be repeated");
   command.add_option("--skip", skip, "leave out a pass by name; may be repeated");
+  command.add_flag("--no-cache", no_cache, "make every kernel anew, and keep none");
 }
 
 bool ModelArguments::is_text() const { return model.ends_with(".tw"); }
@@ -30,8 +35,11 @@ graph::Graph ModelArguments::read() const {
 
 driver::ModelOptions ModelArguments::options() const {
   driver::ModelOptions options;
-  options.target = driver::target_from_name(target);
+  options.target = driver::target_from_name(targets.at(0));
+  for (size_t i = 1; i < targets.size(); ++i)
+    options.more_targets.push_back(driver::target_from_name(targets[i]));
   options.skip = skip;
+  if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
   options.warn = [](const std::string& line) { std::cerr << "warning: " << line << "\n"; };
   if (isatty(STDERR_FILENO))
     options.progress = [](size_t done, size_t all) {

@@ -3,22 +3,26 @@
 
 #include <atomic>
 #include <exception>
+#include <iomanip>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
 
 #include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
+#include "driver/kernel_cache.h"
+#include "graph/layout.h"
 #include "graph/op_def.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "lower/to_blocks.h"
 #include "runtime/thread_pool.h"
+#include "support/bare/checksum.h"
 #include "support/function_ref.h"
 #include "support/str.h"
 #include "target/host.h"
-#include "target/llvm/compile.h"
 #include "tune/choose/choose.h"
+#include "tune/choose/in_blocks.h"
 #include "tune/choose/prepack.h"
 
 namespace tilewright::driver {
@@ -68,14 +72,10 @@ std::string key_of(const ir::LoopFunc& blocks) {
   return ir::print(ir::Unit{{}, {}, {out}});
 }
 
-/// A kernel that is ready to be called, and what makes ready the constants that it takes.
-struct Ready {
-  BuiltKernel kernel;
-  std::optional<target::llvm::JitKernel> prepare;
-  std::vector<size_t> prepared;  // inputs that `prepare` takes
-  std::vector<size_t> taken;     // inputs that the kernel takes, then:
-  std::vector<std::pair<ir::Elem, std::vector<int64_t>>> packed;  // what `prepare` makes
-};
+/// A name for the code of a kernel that no other kernel has, whatever model it is part of.
+std::string symbol_of(const std::string& key) {
+  return str("k", std::hex, std::setw(16), std::setfill('0'), checksum(key.data(), key.size()));
+}
 
 /// The places of a function's parameters among those of another one, by name.
 std::vector<size_t> places_of(const std::vector<ir::Param>& some, const ir::LoopFunc& all,
@@ -88,10 +88,10 @@ std::vector<size_t> places_of(const std::vector<ir::Param>& some, const ir::Loop
 }
 
 /// Scheduled, with the constants in the layout that the schedule wants, and lowered.
-Ready fast(const PlainKernel& task, const BuildOptions& options) {
+ReadyKernel fast(const PlainKernel& task, const BuildOptions& options) {
   const tune::Prepacked parts =
       tune::prepack(tune::choose(task.blocks, options.target, task.constants), task.constants);
-  Ready out;
+  ReadyKernel out;
   out.kernel.func = lower_for_cpu(parts.run, options.target);
   out.taken = places_of(parts.run.params, task.blocks, task.inputs);
   if (parts.packed.empty()) return out;
@@ -104,23 +104,41 @@ Ready fast(const PlainKernel& task, const BuildOptions& options) {
 
 /// The plain loops are always an answer: a schedule that a later pass cannot follow costs speed,
 /// never the model.
-Ready ready(const PlainKernel& task, const BuildOptions& options) {
-  Ready out;
+ReadyKernel ready(const PlainKernel& task, const BuildOptions& options) {
+  const auto with_code = [&](ReadyKernel r) {
+    r.kernel.name = task.name;
+    if (options.code)
+      r.kernel.code = target::llvm::emit_object(r.kernel.func, options.target, options.emit);
+    return r;
+  };
   try {
-    out = fast(task, options);
+    return with_code(fast(task, options));
   } catch (const Error& e) {
-    out = {};
+    ReadyKernel out;
     out.kernel.plain = e.diagnostic.message;
     out.kernel.func = lower_for_cpu(task.blocks, options.target);
     for (size_t i = 0; i < task.inputs; ++i) out.taken.push_back(i);
+    return with_code(std::move(out));
   }
-  out.kernel.name = task.name;
-  out.kernel.code = target::llvm::emit_object(out.kernel.func, options.target, options.emit);
+}
+
+/// The kernel from the cache, or made and put there; `misses` counts the latter.
+ReadyKernel cached(const PlainKernel& task, const BuildOptions& options, const std::string& prefix,
+                   std::atomic<size_t>& misses) {
+  if (prefix.empty() || !options.code) return ready(task, options);
+  const std::string key = prefix + task.key;
+  if (std::optional<ReadyKernel> found = options.cache->find(key)) {
+    found->kernel.name = task.name;
+    return *std::move(found);
+  }
+  ++misses;
+  ReadyKernel out = ready(task, options);
+  options.cache->put(key, out);
   return out;
 }
 
 /// What `prepare` makes of these constants.
-std::vector<Constant> prepared(const Ready& kernel, const std::vector<Constant>& constants) {
+std::vector<Constant> prepared(const ReadyKernel& kernel, const std::vector<Constant>& constants) {
   std::vector<AlignedBytes> memory;
   std::vector<void*> buffers;
   for (const Constant& c : constants) {
@@ -181,28 +199,14 @@ class Collector {
 
  private:
   void add(const Node& node) {
-    const std::vector<Node> members = members_of(node);
-    std::vector<ValueId> outputs;
-    for (const ValueId id : node.outputs)
-      if (id != kNoValue) outputs.push_back(id);
-    const ops::KernelProgram program =
-        ops::program_of(graph_, members, outputs, str("k", tasks.size()));
-    const std::string name = name_of(members);
-    ir::LoopFunc blocks = program.loops ? *program.loops : lower::to_blocks(*program.program);
-    std::string key = key_of(blocks);
-    std::vector<std::string> constants;
-    for (size_t i = 0; i < program.inputs.size(); ++i) {
-      if (!graph_.value(program.inputs[i]).constant) continue;
-      constants.push_back(blocks.params[i].buffer->name);
-      key += str("constant ", i, "\n");
-    }
-    const auto [place, is_new] = kernels_.emplace(std::move(key), tasks.size());
-    if (is_new) {
-      blocks.name = str("k", tasks.size());
-      tasks.push_back(
-          {name, program.program, std::move(blocks), program.inputs.size(), std::move(constants)});
-    }
-    uses[&node] = {place->second, program.inputs, program.outputs, program.symbols};
+    KernelUse use;
+    PlainKernel kernel = plain_kernel(graph_, node, use);
+    const auto [place, is_new] = kernels_.emplace(kernel.key, tasks.size());
+    use.kernel = place->second;
+    uses[&node] = std::move(use);
+    if (!is_new) return;
+    kernel.blocks.name = symbol_of(kernel.key);
+    tasks.push_back(std::move(kernel));
   }
 
   Graph& graph_;
@@ -210,6 +214,42 @@ class Collector {
 };
 
 }  // namespace
+
+PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
+  const std::vector<Node> members = members_of(node);
+  std::vector<ValueId> outputs;
+  for (const ValueId id : node.outputs)
+    if (id != kNoValue) outputs.push_back(id);
+  const ops::KernelProgram program = ops::program_of(graph, members, outputs, "kernel");
+  PlainKernel out{.name = name_of(members),
+                  .program = program.program,
+                  .blocks = program.loops ? *program.loops : lower::to_blocks(*program.program),
+                  .inputs = program.inputs.size(),
+                  .constants = {},
+                  .key = {}};
+  use = {0, program.inputs, program.outputs, program.symbols};
+  std::vector<tune::Pieces> pieces;
+  for (size_t i = 0; i < out.blocks.params.size(); ++i) {
+    const ValueId id = i < out.inputs ? use.inputs[i] : use.outputs[i - out.inputs];
+    if (const int64_t size = channel_block(*graph.type(id).tensor()))
+      pieces.push_back({i, 1, size});
+    if (!graph.value(id).constant) continue;
+    out.constants.push_back(out.blocks.params[i].buffer->name);
+    out.key += str("constant ", i, "\n");
+  }
+  if (!pieces.empty()) {
+    std::optional<ir::LoopFunc> now = tune::in_blocks(out.blocks, pieces);
+    if (!now)
+      throw Error({.code = "driver.kernel.layout",
+                   .at = {},
+                   .message = str("kernel `", out.name, "` cannot take channels in blocks"),
+                   .notes = {},
+                   .help = "leave out the pass assign_layouts"});
+    out.blocks = std::move(*now);
+  }
+  out.key += key_of(out.blocks);
+  return out;
+}
 
 std::vector<PlainKernel> plain_kernels(Graph& graph) {
   Collector collector(graph);
@@ -220,13 +260,16 @@ std::vector<PlainKernel> plain_kernels(Graph& graph) {
 BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   Collector collector(graph);
   for (const Function& f : graph.functions) collector.function(f);
-  std::vector<Ready> all(collector.tasks.size());
-  std::atomic<size_t> done = 0;
+  std::vector<ReadyKernel> all(collector.tasks.size());
+  const std::string prefix =
+      options.cache ? key_prefix(options.target, options.emit) : std::string();
+  std::atomic<size_t> done = 0, misses = 0;
   in_parallel(all.size(), options.threads, [&](size_t i) {
-    all[i] = ready(collector.tasks[i], options);
+    all[i] = cached(collector.tasks[i], options, prefix, misses);
     const size_t finished = ++done;
     if (options.progress) options.progress(finished, all.size());
   });
+  if (misses > 0) options.cache->files().trim();
 
   BuiltKernels out;
   out.uses = std::move(collector.uses);
@@ -266,7 +309,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
     }
     use.inputs = std::move(inputs);
   }
-  for (Ready& r : all) out.kernels.push_back(std::move(r.kernel));
+  for (ReadyKernel& r : all) out.kernels.push_back(std::move(r.kernel));
   return out;
 }
 

@@ -5,12 +5,14 @@
 
 #include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
+#include "driver/kernel_cache.h"
 #include "graph/op_def.h"
 #include "ir/interpret/interpret.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "lower/to_blocks.h"
 #include "ops/program_of.h"
+#include "support/str.h"
 #include "tune/choose/choose.h"
 
 namespace tilewright::driver {
@@ -83,7 +85,15 @@ const target::llvm::JitKernel& Evaluator::kernel(const ir::LoopFunc& blocks) {
   const std::string text = ir::print(ir::Unit{{}, {}, {blocks}});
   const auto found = kernels_.find(text);
   if (found != kernels_.end()) return found->second;
-  return kernels_.emplace(text, compile_kernel(tune::choose(blocks, host_), host_)).first->second;
+  const std::string prefix = cache_ ? key_prefix(host_, {}) : std::string();
+  const std::string key = str(prefix, "fold\n", text);
+  std::optional<target::llvm::JitKernel> kernel;
+  if (!prefix.empty()) kernel = cache_->find_jit(key);
+  if (!kernel) {
+    kernel = compile_kernel(tune::choose(blocks, host_), host_);
+    if (!prefix.empty()) cache_->put_jit(key, *kernel);
+  }
+  return kernels_.emplace(text, *std::move(kernel)).first->second;
 }
 
 std::vector<Constant> Evaluator::operator()(const Graph& whole, const Node& node) {

@@ -4,6 +4,7 @@
 #include "driver/build_kernels.h"
 #include "driver/evaluate.h"
 #include "driver/kernel.h"
+#include "driver/kernel_cost.h"
 #include "driver/plan_model.h"
 #include "graph/pipeline.h"
 #include "ir/print.h"
@@ -30,15 +31,31 @@ CodeImage link(const BuiltKernels& built) {
   return image;
 }
 
-graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
-  graph::PassContext passes;
-  passes.services.find_op = ops::find;
-  passes.services.evaluate = Evaluator(target::parse_target("host"));
-  passes.skip = options.skip;
-  return graph::run(graph::default_pipeline(), model, passes);
+void add_variant(graph::Graph& graph, const ir::TargetSpec& target, const ModelOptions& options,
+                 Module& module) {
+  const BuiltKernels kernels = build_kernels(graph, {.target = target,
+                                                     .emit = options.emit,
+                                                     .threads = options.threads,
+                                                     .cache = options.cache.get(),
+                                                     .progress = options.progress});
+  if (options.warn)
+    for (const BuiltKernel& k : kernels.kernels)
+      if (!k.plain.empty())
+        options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
+  plan_model(graph, kernels, link(kernels), target, module);
 }
 
 }  // namespace
+
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
+  graph::PassContext passes;
+  passes.services.find_op = ops::find;
+  passes.services.evaluate = Evaluator(target::parse_target("host"), options.cache);
+  passes.services.cycles = KernelCost(options.target);
+  passes.services.vector_bits = options.target.vector_bits;
+  passes.skip = options.skip;
+  return graph::run(graph::default_pipeline(), model, passes);
+}
 
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,
                        std::string_view stage) {
@@ -72,16 +89,10 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
 
 Module compile_model(const graph::Graph& model, const ModelOptions& options) {
   graph::Graph graph = optimized(model, options);
-  const BuiltKernels kernels = build_kernels(graph, {.target = options.target,
-                                                     .emit = options.emit,
-                                                     .threads = options.threads,
-                                                     .progress = options.progress});
-  if (options.warn)
-    for (const BuiltKernel& k : kernels.kernels)
-      if (!k.plain.empty())
-        options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
   Module module;
-  plan_model(graph, kernels, link(kernels), options.target, module);
+  add_variant(graph, options.target, options, module);
+  for (const ir::TargetSpec& target : options.more_targets)
+    add_variant(graph, target, options, module);
   return module;
 }
 

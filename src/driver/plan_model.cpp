@@ -31,7 +31,8 @@ void plan_model(const graph::Graph& graph, const BuiltKernels& kernels, CodeImag
     variant.kernels.push_back(std::move(entry));
   }
   variant.plan = Planner(graph, kernels, module).run();
-  for (const auto& [key, text] : graph.metadata) module.metadata.emplace_back(key, text);
+  if (module.variants.empty())
+    for (const auto& [key, text] : graph.metadata) module.metadata.emplace_back(key, text);
   module.variants.push_back(std::move(variant));
 }
 

@@ -113,7 +113,10 @@ Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module
       kernels_(kernels),
       module_(module),
       plan_(module),
-      symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {}
+      symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {
+  for (uint32_t i = 0; i < module.constants.size(); ++i)
+    constants_[{module.constants[i].data, module.constants[i].bytes}] = i;
+}
 
 Plan Planner::run() {
   const Function& main = graph_.main();
@@ -133,10 +136,10 @@ Plan Planner::run() {
 }
 
 void Planner::ports(const Function& main) {
-  for (size_t i = 0; i < main.inputs.size(); ++i) {
-    module_.inputs.push_back(port_of(graph_, main.inputs[i]));
+  for (size_t i = 0; i < main.inputs.size(); ++i)
     symbols_.bind_input(static_cast<uint32_t>(i), main.inputs[i]);
-  }
+  if (!module_.variants.empty()) return;  // they are the same for all
+  for (const ValueId id : main.inputs) module_.inputs.push_back(port_of(graph_, id));
   for (const ValueId id : main.outputs) module_.outputs.push_back(port_of(graph_, id));
 }
 
@@ -382,11 +385,13 @@ tilewright::ValueId Planner::value(ValueId id) {
   const Value& v = graph_.value(id);
   require(static_cast<bool>(v.constant), "a value is used before it is computed");
   const ConstantNode& c = *v.constant;
-  const auto index = static_cast<uint32_t>(module_.constants.size());
-  module_.constants.push_back(
-      c.is_strings ? packed(c) : ConstantData{c.bytes.data(), c.bytes.size(), v.constant.shared()});
+  const ConstantData data =
+      c.is_strings ? packed(c) : ConstantData{c.bytes.data(), c.bytes.size(), v.constant.shared()};
+  const auto [place, is_new] = constants_.try_emplace(
+      {data.data, data.bytes}, static_cast<uint32_t>(module_.constants.size()));
+  if (is_new) module_.constants.push_back(data);
   return values_[id] =
-             plan_.constant_value(index, elem_type(c.type()), symbols_.regs(dims(c.shape)));
+             plan_.constant_value(place->second, elem_type(c.type()), symbols_.regs(dims(c.shape)));
 }
 
 }  // namespace tilewright::driver

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -66,6 +67,7 @@ class Planner {
   std::unordered_map<ValueId, int64_t> arena_;  // offsets of values of known size
   int64_t arena_bytes_ = 0;
   std::unordered_map<ValueId, PlanValueId> values_;
+  std::map<std::pair<const std::byte*, size_t>, uint32_t> constants_;  // the module's, by bytes
   std::unordered_map<ValueId, uint32_t> in_place_;  // outputs that kernels write themselves
   std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
   std::unordered_map<ValueId, int> last_;  // node of the main function that uses it last

@@ -32,6 +32,7 @@ constexpr Pass kDefault[] = {
     {"eliminate_common", eliminate_common},
     {"remove_dead", remove_dead},
     {"fuse", fuse},
+    {"assign_layouts", assign_layouts},
 };
 // clang-format on
 

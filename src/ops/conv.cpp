@@ -153,6 +153,7 @@ const OpDef& conv_op() {
                             .fusion = FusionKind::OutFusable,
                             .infer = infer,
                             .algorithms = {{.name = "direct", .define = define}},
+                            .channels = true,
                             .onnx = {{.op = "Conv", .rule = from_onnx}}});
   return def;
 }

@@ -7,6 +7,7 @@
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/rows.h"
+#include "tune/choose/scan_steps.h"
 #include "tune/choose/stage.h"
 
 namespace tilewright::tune {
@@ -14,7 +15,13 @@ namespace tilewright::tune {
 schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
                                    const std::vector<std::string>& constants) {
   schedule::Schedule s(canonical(blocks), spec.instructions);
-  if (!only_blocks(blocks)) return s;
+  schedule_stages(s, spec, constants);
+  return s;
+}
+
+void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
+                     const std::vector<std::string>& constants) {
+  if (!only_blocks(s.func())) return;
   inline_stages(s);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
@@ -32,15 +39,14 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Reduce && still(name, kind) &&
         !schedule_contraction(s, name, spec, constants))
-      schedule_reduction(s, name, spec);
+      schedule_reduction(s, name, spec, constants);
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Map && still(name, kind)) schedule_map(s, name, spec);
-  return s;
 }
 
 ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
                     const std::vector<std::string>& constants) {
-  return choose_schedule(blocks, spec, constants).func();
+  return with_scheduled_steps(choose_schedule(blocks, spec, constants).func(), spec, constants);
 }
 
 }  // namespace tilewright::tune

@@ -107,7 +107,7 @@ bool schedule_contraction(Schedule& s, const std::string& name, const ir::Target
   if (after && plan->turned && !in_order(*after, stage.result())) after.reset();
   const bool lane_in_a = std::ranges::count(c->of_a, plan->lane) > 0;
   return attempt(s, [&] {
-    pack_panels(s, stage, lane_in_a ? c->a : c->b, plan->lane, plan->width(), constants, spec);
+    pack_panels(s, stage, lane_in_a ? c->a : c->b, *plan, constants, spec);
     (plan->turned ? schedule_turned : schedule_straight)(s, stage, *plan, after, spec);
   });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/build.h"
 #include "ir/rewrite.h"
 
 namespace tilewright::tune {
@@ -85,11 +86,19 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
     const Touched t(s);
     const auto fixed = [&](const Buffer& b) { return known.contains(b) || t.written.contains(b); };
     const auto alone = [&](const Buffer& b) {
-      return allocated.contains(b) && std::ranges::all_of(all, [&](const Stmt& other) {
+      return allocated.contains(b) &&
+             std::ranges::all_of(b->shape,
+                                 [](const ir::Expr& e) { return ir::const_int(e).has_value(); }) &&
+             std::ranges::all_of(all, [&](const Stmt& other) {
                return other == s || !Touched(other).written.contains(b);
              });
     };
-    if (t.written.empty() || !std::ranges::all_of(t.read, fixed) ||
+    const bool sized = std::ranges::none_of(
+        func.symbols, [&](const ir::Symbol& symbol) { return ir::uses(s, symbol.var); });
+    // What reads nothing at all is cheaper computed than kept.
+    const bool reads =
+        std::ranges::any_of(t.read, [&](const Buffer& b) { return known.contains(b); });
+    if (!sized || !reads || t.written.empty() || !std::ranges::all_of(t.read, fixed) ||
         !std::ranges::all_of(t.written, alone))
       continue;
     taken.push_back(s);
@@ -100,6 +109,7 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
   }
   if (out.packed.empty()) return out;
   out.prepare.name += "_prepare";
+  out.prepare.symbols.clear();
   out.prepare.body = ir::seq(taken);
   // Not all of a panel is written where it is wider than what is left.
   out.prepare.params = params_of(func, out.prepare.body, out.packed, ir::Access::InOut);
