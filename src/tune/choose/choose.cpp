@@ -2,6 +2,7 @@
 #include "tune/choose/choose.h"
 
 #include "tune/choose/canonical.h"
+#include "tune/choose/chain.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
@@ -32,6 +33,8 @@ void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
     const auto stage = find_stage(now, name);
     return stage && stage->kind == kind;
   };
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (still(it->first, StageKind::Reduce)) schedule_chain(s, it->first, spec);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (still(it->first, StageKind::Map)) schedule_rows(s, it->first, spec);
   // Reductions take the stage that follows along.
