@@ -21,9 +21,10 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
 }
 
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
-                     const std::vector<std::string>& constants) {
+                     const std::vector<std::string>& given) {
   if (!only_blocks(s.func())) return;
   inline_stages(s);
+  const std::vector<std::string> constants = with_derived(s.func(), given);
   schedule_winograd(s, spec, constants);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});

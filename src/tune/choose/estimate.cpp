@@ -68,22 +68,18 @@ double estimated_cycles(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
   if (!winograd_fits(func, spec)) return kNever;
   const Sizes sizes(func);
   double all = 0;
-  std::vector<std::string> known = constants;  // with what follows from them
+  const std::vector<std::string> known = with_derived(func, constants);
   const auto is_known = [&](const ir::Buffer& b) {
     return std::ranges::find(known, b->name) != known.end();
   };
   for (const Stage& stage : stages_of(func)) {
     if (stage.kind == StageKind::Other) continue;
     const std::vector<const ir::Load*> loads = stage.loads();
-    if (!loads.empty() &&
-        std::ranges::all_of(loads, [&](const ir::Load* l) { return is_known(l->buffer); })) {
-      known.push_back(stage.result()->name);  // prepared before the run
-      continue;
-    }
+    if (is_known(stage.result())) continue;  // prepared before the run
     const auto contraction = as_contraction(stage);
-    const auto plan = contraction ? best_plan(stage, *contraction, sizes, spec, constants)
-                                  : std::optional<Plan>();
-    double cycles = plan ? plan->cycles : vector_cycles(stage, sizes, spec, constants);
+    const auto plan =
+        contraction ? best_plan(stage, *contraction, sizes, spec, known) : std::optional<Plan>();
+    double cycles = plan ? plan->cycles : vector_cycles(stage, sizes, spec, known);
     // Weights that no cache keeps come from memory.
     double bytes = 0;
     for (const ir::Load* l : loads) {
