@@ -265,7 +265,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   for (const Function& f : graph.functions) collector.function(f);
   std::vector<ReadyKernel> all(collector.tasks.size());
   const std::string prefix =
-      options.cache ? key_prefix(options.target, options.emit) : std::string();
+      options.cache && options.code ? key_prefix(options.target, options.emit) : std::string();
   std::atomic<size_t> done = 0, misses = 0;
   in_parallel(all.size(), options.threads, [&](size_t i) {
     all[i] = cached(collector.tasks[i], options, prefix, misses);
@@ -316,6 +316,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   for (size_t i = 0; i < all.size(); ++i) {
     out.kernels.push_back(std::move(all[i].kernel));
     out.kernels.back().blocks = std::move(collector.tasks[i].blocks);
+    out.kernels.back().taken = std::move(all[i].taken);
   }
   return out;
 }

@@ -23,11 +23,12 @@ struct KernelUse {
 };
 
 struct BuiltKernel {
-  std::string name;     // for people: "conv_add_relu"
-  target::Kernel code;  // empty with BuildOptions::code off
-  ir::LoopFunc func;    // stage `final`; from the cache, it has no body
-  std::string plain;    // why it has no schedule and is slow; empty when it has one
-  ir::LoopFunc blocks;  // before its schedule
+  std::string name;           // for people: "conv_add_relu"
+  target::Kernel code;        // empty with BuildOptions::code off
+  ir::LoopFunc func;          // stage `final`; from the cache, it has no body
+  std::string plain;          // why it has no schedule and is slow; empty when it has one
+  ir::LoopFunc blocks;        // before its schedule
+  std::vector<size_t> taken;  // its first inputs, as places among the parameters of `blocks`
 };
 
 struct BuiltKernels {

@@ -2,6 +2,7 @@
 #include "driver/explain.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "driver/build_kernels.h"
@@ -51,7 +52,7 @@ class GraphFacts {
       const KernelUse& use = compiled_.kernels.uses.at(&node);
       const BuiltKernel& kernel = compiled_.kernels.kernels[use.kernel];
       step.plain = kernel.plain;
-      step.flops = float_operations(kernel.blocks, step.plan.scalars);
+      work(kernel, step);
       name_values(use, step.plan, e);
       members(node, step);
       layouts(use, step);
@@ -59,6 +60,18 @@ class GraphFacts {
   }
 
  private:
+  /// An embedding reads a few rows of its table: bytes count as far as there are loads for them.
+  static void work(const BuiltKernel& kernel, Explanation::Step& step) {
+    const std::optional<KernelWork> work = work_of(kernel.blocks, step.plan.scalars);
+    if (!work) return;
+    step.flops = work->flops;
+    for (size_t i = 0; i < step.plan.reads.size() && i < kernel.taken.size(); ++i) {
+      const size_t param = kernel.taken[i];
+      const int bits = ir::info(kernel.blocks.params[param].buffer->elem).bits;
+      step.read_bytes.push_back(work->loads[param] * bits / 8);
+    }
+  }
+
   void layouts(const KernelUse& use, Explanation::Step& step) const {
     for (size_t i = use.inputs.size() - use.packed; i < use.inputs.size(); ++i) {
       const graph::Value& v = graph_.value(use.inputs[i]);
@@ -141,14 +154,17 @@ void roofs(Explanation& e) {
     if (step.plan.kernel == kNone) continue;
     double bytes = 0;
     bool known = step.calls > 0;
-    std::vector<uint32_t> touched = step.plan.reads;
-    touched.insert(touched.end(), step.plan.writes.begin(), step.plan.writes.end());
-    std::sort(touched.begin(), touched.end());
-    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-    for (const uint32_t v : touched) {
+    std::map<uint32_t, double> touched;  // bytes by value
+    const auto touch = [&](uint32_t v, double most) {
       known = known && e.values[v].bytes;
-      bytes += static_cast<double>(e.values[v].bytes.value_or(0));
-    }
+      const double all = static_cast<double>(e.values[v].bytes.value_or(0));
+      touched[v] = std::max(touched[v], std::min(all, most));
+    };
+    constexpr double kAll = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < step.plan.reads.size(); ++i)
+      touch(step.plan.reads[i], i < step.read_bytes.size() ? step.read_bytes[i] : kAll);
+    for (const uint32_t v : step.plan.writes) touch(v, kAll);
+    for (const auto& [v, n] : touched) bytes += n;
     if (!known) continue;
     step.bytes = bytes;
     step.roof_ms = 1e3 * step.calls * e.roofs.seconds(step.flops.value_or(0), bytes);
@@ -174,6 +190,7 @@ Explanation explain(LoadedModule& module, const ExplainOptions& options, const G
     module.set_random_inputs(1);
   else
     module.set_inputs(options.inputs);
+  module.run();  // says what is wrong with the inputs
   std::vector<std::vector<int64_t>> shapes;
   for (const graph::Constant& input : module.inputs()) shapes.push_back(input->shape);
 

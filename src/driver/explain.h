@@ -26,8 +26,10 @@ struct Explanation {
     std::string plain;                 // why it has no schedule; empty when it has one
     int calls = 0;                     // in one run
     double ms = 0;                     // of all calls in the median run
-    std::optional<double> flops, bytes;  // of one call
-    std::optional<double> roof_ms;       // what the machine would take for them, at least
+    std::optional<double> flops;       // of one call
+    std::vector<double> read_bytes;    // of one call by plan.reads: no more than it can read
+    std::optional<double> bytes;       // of one call, each value once
+    std::optional<double> roof_ms;     // what the machine would take for them, at least
     bool compute_bound = false;
   };
   std::string model;

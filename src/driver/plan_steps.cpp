@@ -107,7 +107,7 @@ PlanSteps plan_steps(const ModuleView& module, const VariantView& variant,
     out.values.push_back(describe(plan, v, regs, input_shapes));
 
   std::vector<uint32_t> same(plan.values.size());  // what the value is another name of
-  for (uint32_t v = 0; v < same.size(); ++v)
+  for (uint32_t v = 0; v < same.size(); ++v)       // a view looks at a value before it
     same[v] = plan.values[v].storage == PlanValue::Storage::View ? same[plan.values[v].index] : v;
   for (uint32_t at = plan.prologue_words; at < plan.code.size(); at += words_of(plan.code[at])) {
     const uint32_t* w = &plan.code[at];
