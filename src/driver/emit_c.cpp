@@ -13,8 +13,11 @@
 namespace tilewright::driver {
 namespace {
 
-/// One element at a time: loops that any compiler of C makes good code of, and small code.
-ir::TargetSpec plain_c() { return {.name = "c", .vector_bits = 32, .l2_bytes = 32 << 10}; }
+/// Small tiles that fit into the scalar registers of a small machine: with pairs of elements, sums
+/// stay in registers, and nothing but tensors needs memory.
+ir::TargetSpec plain_c() {
+  return {.name = "c", .vector_bits = 64, .vector_registers = 8, .l2_bytes = 32 << 10};
+}
 
 int64_t elements(const Port& port) {
   int64_t n = 1;
