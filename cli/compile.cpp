@@ -44,7 +44,7 @@ Action add_compile(CLI::App& app) {
                 "write a library and its C header instead: libNAME.so or libNAME.a");
   c->add_option("--cc", s->compiler, "the C compiler, with the flags of its machine");
   return [s] {
-    if (s->model.is_text()) {
+    if (s->model.is_text() && !s->output.ends_with(".twm")) {
       driver::CompileOptions options;
       options.target = driver::target_from_name(s->model.targets.at(0));
       options.emit = driver::stage_from_name(s->emit.empty() ? "code" : s->emit);

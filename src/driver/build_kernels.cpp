@@ -227,7 +227,10 @@ PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
                   .inputs = program.inputs.size(),
                   .constants = {},
                   .key = {}};
-  use = {0, program.inputs, program.outputs, program.symbols};
+  use = {.kernel = 0,
+         .inputs = program.inputs,
+         .outputs = program.outputs,
+         .symbols = program.symbols};
   std::vector<tune::Pieces> pieces;
   for (size_t i = 0; i < out.blocks.params.size(); ++i) {
     const ValueId id = i < out.inputs ? use.inputs[i] : use.outputs[i - out.inputs];
@@ -306,10 +309,14 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
     if (all[use.kernel].prepare) {
       const std::vector<ValueId>& more = values.at(constants_of(use));
       inputs.insert(inputs.end(), more.begin(), more.end());
+      use.packed = more.size();
     }
     use.inputs = std::move(inputs);
   }
-  for (ReadyKernel& r : all) out.kernels.push_back(std::move(r.kernel));
+  for (size_t i = 0; i < all.size(); ++i) {
+    out.kernels.push_back(std::move(all[i].kernel));
+    out.kernels.back().blocks = std::move(collector.tasks[i].blocks);
+  }
   return out;
 }
 

@@ -18,6 +18,7 @@ namespace tilewright::driver {
 struct KernelUse {
   size_t kernel = 0;  // in BuiltKernels::kernels
   std::vector<graph::ValueId> inputs, outputs;
+  size_t packed = 0;  // the last so many inputs are constants that were packed for the kernel
   std::vector<ir::Symbol> symbols;  // the graph's; their values are the kernel's scalars
 };
 
@@ -26,6 +27,7 @@ struct BuiltKernel {
   target::Kernel code;  // empty with BuildOptions::code off
   ir::LoopFunc func;    // stage `final`; from the cache, it has no body
   std::string plain;    // why it has no schedule and is slow; empty when it has one
+  ir::LoopFunc blocks;  // before its schedule
 };
 
 struct BuiltKernels {

@@ -201,9 +201,10 @@ class Writer {
 
 }  // namespace
 
-CModel emit_c(const graph::Graph& model, const ModelOptions& options, const std::string& name) {
+CModel emit_c(const graph::Graph& model, ModelOptions options, const std::string& name) {
+  options.target = plain_c();
   graph::Graph graph = optimized(model, options);
-  BuiltKernels kernels = build_kernels(graph, {.target = plain_c(),
+  BuiltKernels kernels = build_kernels(graph, {.target = options.target,
                                                .emit = options.emit,
                                                .code = false,
                                                .threads = options.threads,

@@ -38,7 +38,7 @@ std::string attention(const Shape& s, const std::string& where = "") {
 
 bool in_pieces(const ir::LoopFunc& blocks, const ir::TargetSpec& spec) {
   const std::string trace = schedule::print(choose_schedule(blocks, spec).trace());
-  return trace.find("\n  compute_at %S ") != std::string::npos;
+  return trace.find("\n  compute_at %S") != std::string::npos;
 }
 
 TEST(Chain, KeepsResults) {

@@ -240,13 +240,12 @@ bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetS
 
   return attempt(s, [&] {
     const bool lane_in_a = std::ranges::count(c->of_a, chain->first_lane) > 0;
-    pack_panels(s, chain->first, lane_in_a ? c->a : c->b,
-                {.lane = chain->first_lane,
-                 .row = chain->first_row,
-                 .tile = plan.first,
-                 .lanes = lanes,
-                 .reduced = c->reduced},
-                {}, spec);
+    const Plan panels{.lane = chain->first_lane,
+                      .row = chain->row,
+                      .tile = {1, plan.first.vectors},
+                      .lanes = lanes,
+                      .reduced = {first_iters.size() - 1}};
+    pack_panels(s, chain->first, lane_in_a ? c->a : c->b, panels, {}, spec);
     const BlockRef block = s.block(last_name);
     const std::vector<LoopRef> loops = s.loops(block);
     std::vector<LoopRef> around;

@@ -9,6 +9,7 @@
 #include "tune/choose/rows.h"
 #include "tune/choose/scan_steps.h"
 #include "tune/choose/stage.h"
+#include "tune/choose/winograd.h"
 
 namespace tilewright::tune {
 
@@ -23,6 +24,7 @@ void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
                      const std::vector<std::string>& constants) {
   if (!only_blocks(s.func())) return;
   inline_stages(s);
+  schedule_winograd(s, spec, constants);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
   // Stages that run together first, from the last one up; then each of the others by itself.
