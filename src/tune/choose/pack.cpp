@@ -125,7 +125,7 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
     places.push_back(vars[across] % width);
     if (wide) places.push_back(vars[operand->dim]);
     s.transform_layout(copy, buffer + "_global", {vars, places});
-    if (turn_copy(s, copy, load.buffer, operand->dim)) {
+    if (!wide && turn_copy(s, copy, load.buffer, operand->dim)) {
       if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
       return;
     }
