@@ -111,7 +111,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
         std::string plain;
         const ir::LoopFunc final = lowered(task.blocks, options.target, plain);
         out.kernels[i] = {task.name, target::llvm::emit_object(final, options.target, options.emit),
-                          final};
+                          final, std::move(plain)};
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();
