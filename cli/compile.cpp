@@ -39,7 +39,8 @@ Action add_compile(CLI::App& app) {
       "print graph, fused, te, loops, scheduled, final or code instead; of a .tw text also c");
   c->add_option("-o", s->output, "the file to write");
   c->add_option("--emit-c", s->c,
-                "write plain C11 that needs no runtime instead: FILE.c and FILE.h, or a folder");
+                "write plain C11 that needs no runtime instead: FILE.c and FILE.h, or a folder")
+      ->excludes("--target");
   c->add_option("--emit-library", s->library,
                 "write a library and its C header instead: libNAME.so or libNAME.a");
   c->add_option("--cc", s->compiler, "the C compiler, with the flags of its machine");

@@ -44,6 +44,7 @@ class Writer {
          const std::string& file, const std::string& name)
       : module_(module), plan_(plan), kernels_(kernels), file_(file), name_(name) {
     arena_bytes_ = constant(plan.arena_bytes);
+    require(arena_bytes_ % graph::kMemoryAlignment == 0, "the workspace follows the arena");
     for (const auto& k : kernels.entries) names_.take(k.name);
     for (size_t i = 0; i < module.constants.size(); ++i)
       constants_.push_back(names_.take(str("weights", i)));
