@@ -104,8 +104,13 @@ CompiledModel compile_with_report(const graph::Graph& model, const ModelOptions&
   out.fusion = std::move(passes.fusion);
   out.layouts = std::move(passes.layouts);
   std::tie(out.kernels, out.calls) = add_variant(out.graph, options.target, options, out.module);
-  for (const ir::TargetSpec& target : options.more_targets)
-    add_variant(out.graph, target, options, out.module);
+  // Each target has layouts and algorithms of its own.
+  ModelOptions other = options;
+  for (const ir::TargetSpec& target : options.more_targets) {
+    other.target = target;
+    graph::Graph graph = optimized(model, other);
+    add_variant(graph, target, other, out.module);
+  }
   return out;
 }
 

@@ -2,11 +2,13 @@
 #include "driver/planner.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "graph/memory.h"
 #include "graph/op_def.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
+#include "support/bare/checksum.h"
 #include "support/str.h"
 
 namespace tilewright::driver {
@@ -115,7 +117,7 @@ Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module
       plan_(module),
       symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {
   for (uint32_t i = 0; i < module.constants.size(); ++i)
-    constants_[{module.constants[i].data, module.constants[i].bytes}] = i;
+    constants_.emplace(checksum(module.constants[i].data, module.constants[i].bytes), i);
 }
 
 Plan Planner::run() {
@@ -384,6 +386,21 @@ void Planner::release(int i) {
   });
 }
 
+/// Constants of the same bytes are stored once: variants of a module have most in common.
+uint32_t Planner::constant_index(const ConstantData& data) {
+  const uint64_t sum = checksum(data.data, data.bytes);
+  for (auto [at, end] = constants_.equal_range(sum); at != end; ++at) {
+    const ConstantData& other = module_.constants[at->second];
+    if (other.bytes == data.bytes &&
+        (data.bytes == 0 || std::memcmp(other.data, data.data, data.bytes) == 0))
+      return at->second;
+  }
+  const auto index = static_cast<uint32_t>(module_.constants.size());
+  module_.constants.push_back(data);
+  constants_.emplace(sum, index);
+  return index;
+}
+
 tilewright::ValueId Planner::value(ValueId id) {
   if (const auto found = values_.find(id); found != values_.end()) return found->second;
   const Value& v = graph_.value(id);
@@ -391,11 +408,8 @@ tilewright::ValueId Planner::value(ValueId id) {
   const ConstantNode& c = *v.constant;
   const ConstantData data =
       c.is_strings ? packed(c) : ConstantData{c.bytes.data(), c.bytes.size(), v.constant.shared()};
-  const auto [place, is_new] = constants_.try_emplace(
-      {data.data, data.bytes}, static_cast<uint32_t>(module_.constants.size()));
-  if (is_new) module_.constants.push_back(data);
-  return values_[id] =
-             plan_.constant_value(place->second, elem_type(c.type()), symbols_.regs(dims(c.shape)));
+  return values_[id] = plan_.constant_value(constant_index(data), elem_type(c.type()),
+                                            symbols_.regs(dims(c.shape)));
 }
 
 }  // namespace tilewright::driver

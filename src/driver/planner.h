@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -56,6 +55,7 @@ class Planner {
 
   /// The value that a kernel writes: an output, a place in the arena, or memory of its own.
   PlanValueId make(ValueId id);
+  uint32_t constant_index(const ConstantData& data);
   /// A value that is computed, or a constant.
   PlanValueId value(ValueId id);
   /// Gives back what was allocated and is used for the last time by node i of the main function.
@@ -69,8 +69,8 @@ class Planner {
   std::unordered_map<ValueId, int64_t> arena_;  // offsets of values of known size
   int64_t arena_bytes_ = 0;
   std::unordered_map<ValueId, PlanValueId> values_;
-  std::map<std::pair<const std::byte*, size_t>, uint32_t> constants_;  // the module's, by bytes
-  std::unordered_map<ValueId, uint32_t> in_place_;  // outputs that kernels write themselves
+  std::unordered_multimap<uint64_t, uint32_t> constants_;  // the module's, by their checksum
+  std::unordered_map<ValueId, uint32_t> in_place_;         // outputs that kernels write themselves
   std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
   std::unordered_map<ValueId, int> last_;  // node of the main function that uses it last
   std::vector<ValueId> dynamic_;           // allocated and not given back

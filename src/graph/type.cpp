@@ -69,7 +69,7 @@ bool same(const Dim& a, const Dim& b) {
   if (!a || !b) return false;
   const std::optional<int64_t> ca = ir::const_int(a), cb = ir::const_int(b);
   if (ca && cb) return *ca == *cb;
-  if (ca || cb) return false;
+  if (ca || cb || (a.as<ir::VarNode>() && b.as<ir::VarNode>())) return false;
   return ir::const_int(simplified(a - b)) == 0;
 }
 

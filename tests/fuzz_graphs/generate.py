@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random valid model of 3 to 25 nodes for a seed, with inputs."""
+"""A random valid model of 3 to 25 nodes for a seed, now and then with a pattern at its end, with inputs."""
 import compute
 import elementwise
 import movement
+import patterns
 from graph import Graph
 
 EMITTERS = {**elementwise.EMITTERS, **movement.EMITTERS, **compute.EMITTERS}
@@ -24,5 +25,7 @@ def generate(seed):
         if len(g.nodes) >= wanted:
             break
         rng.choices(emitters, weights)[0](g)
+    if rng.random() < 0.25:
+        rng.choices(list(patterns.EMITTERS), list(patterns.EMITTERS.values()))[0](g)
     model, feeds = g.model()
     return model, feeds, g.other_feeds(feeds, rng)

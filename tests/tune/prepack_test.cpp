@@ -88,6 +88,17 @@ TEST(Prepack, LeavesWhatReadsNothingToTheRun) {
   EXPECT_TRUE(prepack(f, {"W"}).packed.empty());
 }
 
+TEST(Prepack, KeepsAResultWithoutElements) {
+  const Prepacked parts =
+      prepack(ir::parse_function("loops f(W: in f32[8], Y: out f32[8], Z: out f32[0]) {\n"
+                                 "  alloc T: f32[8]\n"
+                                 "  for i in 0..8 { T[i] = W[i] }\n"
+                                 "  for i in 0..8 { Y[i] = T[i] * 2.0 }\n}"),
+              {"W"});
+  ASSERT_EQ(parts.packed.size(), 1u);
+  EXPECT_EQ(parts.run.params.size(), 3u);
+}
+
 TEST(Prepack, LeavesAKernelWithoutConstantsAlone) {
   const ir::LoopFunc f = choose(
       blocks_of("te m(A: f32[9, 12]) {\n  B[y in 9, x in 12] = A[y, x] * 2.0\n  return B\n}"),

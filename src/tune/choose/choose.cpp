@@ -2,12 +2,14 @@
 #include "tune/choose/choose.h"
 
 #include "tune/choose/canonical.h"
+#include "tune/choose/chain.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/rows.h"
 #include "tune/choose/scan_steps.h"
 #include "tune/choose/stage.h"
+#include "tune/choose/winograd.h"
 
 namespace tilewright::tune {
 
@@ -19,9 +21,11 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
 }
 
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
-                     const std::vector<std::string>& constants) {
+                     const std::vector<std::string>& given) {
   if (!only_blocks(s.func())) return;
   inline_stages(s);
+  const std::vector<std::string> constants = with_derived(s.func(), given);
+  schedule_winograd(s, spec, constants);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
   // Stages that run together first, from the last one up; then each of the others by itself.
@@ -30,6 +34,8 @@ void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
     const auto stage = find_stage(now, name);
     return stage && stage->kind == kind;
   };
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (still(it->first, StageKind::Reduce)) schedule_chain(s, it->first, spec);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (still(it->first, StageKind::Map)) schedule_rows(s, it->first, spec);
   // Reductions take the stage that follows along.

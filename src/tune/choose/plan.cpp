@@ -78,7 +78,7 @@ bool lanes_first(const Stage& stage, const Plan& plan, const Contraction& c, con
   const size_t across = plan.wide.value_or(plan.lane);
   const double tiles = static_cast<double>(extent_of(stage, across, sizes)) /
                        static_cast<double>(plan.wide ? plan.tile.vectors : plan.width());
-  return c.shared.empty() && rows * tiles + lanes < lanes * around + rows;
+  return rows * tiles + lanes < lanes * around + rows;
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
     if (!panels.possible && !panels.contiguous) return;
     const bool turned = lane != last;
     if (turned && (row != last || !ir::const_int(iters[row].extent))) return;
-    Plan plan{.lane = lane, .row = row, .lanes = lanes, .turned = turned};
+    Plan plan{.lane = lane, .row = row, .lanes = lanes, .shared = c.shared, .turned = turned};
     const int64_t rows = extent_of(stage, row, sizes);
     int64_t columns = extent_of(stage, lane, sizes);
     if (const std::optional<size_t> wide = turned ? std::nullopt : wide_of(lane)) {

@@ -15,6 +15,7 @@ struct Plan {
   std::optional<size_t> wide = {};
   Tile tile;
   int64_t lanes = 1;
+  std::vector<size_t> shared;   // iterators of both factors: around all others
   std::vector<size_t> reduced;  // reduction iterators, outermost first
   int64_t unroll = 1;           // of the innermost of them
   bool lanes_first = false;     // tiles along the lanes change slowest

@@ -30,6 +30,10 @@ struct Touched {
             written.insert(r.buffer);
           }
         });
+    ir::walk(s, [&](const ir::Alloc& a) {  // its own, and gone when it ends
+      read.erase(a.buffer);
+      written.erase(a.buffer);
+    });
   }
 };
 
@@ -59,17 +63,14 @@ Stmt without(const Stmt& s, const std::vector<Stmt>& gone, const Buffers& packed
   return ir::seq(std::move(rest), seq->span);
 }
 
-/// The parameters of `func` that `body` reads, the packed ones, then those that it writes.
-std::vector<ir::Param> params_of(const ir::LoopFunc& func, const Stmt& body,
-                                 const std::vector<Buffer>& packed, ir::Access access) {
+/// The parameters that `body` reads, then the packed ones.
+std::vector<ir::Param> read_by(const Stmt& body, const ir::LoopFunc& func,
+                               const std::vector<Buffer>& packed, ir::Access access) {
   const Touched touched(body);
-  std::vector<ir::Param> out, results;
-  for (const ir::Param& p : func.params) {
-    const bool written = touched.written.contains(p.buffer);
-    if (written || touched.read.contains(p.buffer)) (written ? results : out).push_back(p);
-  }
+  std::vector<ir::Param> out;
+  for (const ir::Param& p : func.params)
+    if (p.access == ir::Access::In && touched.read.contains(p.buffer)) out.push_back(p);
   for (const Buffer& b : packed) out.push_back({b, access});
-  out.insert(out.end(), results.begin(), results.end());
   return out;
 }
 
@@ -112,9 +113,11 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
   out.prepare.symbols.clear();
   out.prepare.body = ir::seq(taken);
   // Not all of a panel is written where it is wider than what is left.
-  out.prepare.params = params_of(func, out.prepare.body, out.packed, ir::Access::InOut);
+  out.prepare.params = read_by(out.prepare.body, func, out.packed, ir::Access::InOut);
   out.run.body = without(func.body, taken, {out.packed.begin(), out.packed.end()});
-  out.run.params = params_of(func, out.run.body, out.packed, ir::Access::In);
+  out.run.params = read_by(out.run.body, func, out.packed, ir::Access::In);
+  for (const ir::Param& p : func.params)  // also results without elements, which nothing writes
+    if (p.access != ir::Access::In) out.run.params.push_back(p);
   return out;
 }
 

@@ -27,13 +27,16 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   const auto [l0, l1] = s.split<2>(loops[across], {kOpen, width});
   const auto [r0, r1] = s.split<2>(loops[plan.row], {kOpen, plan.tile.rows});
   std::vector<TileLoop> outer;
+  for (const size_t i : plan.shared) outer.push_back({loops[i], sizes.of(iters[i].extent), true});
+  const auto shared = static_cast<std::ptrdiff_t>(outer.size());
   for (size_t i = 0; i < loops.size(); ++i)
-    if (iters[i].kind == ir::IterKind::Spatial && i != plan.lane && i != plan.row && i != across)
+    if (iters[i].kind == ir::IterKind::Spatial && i != plan.lane && i != plan.row && i != across &&
+        std::ranges::find(plan.shared, i) == plan.shared.end())
       outer.push_back({loops[i], sizes.of(iters[i].extent), true});
   // The factor with the lanes is read once for each iteration of the loops around its own: where it
   // is the larger one, its loop is the outermost.
   const TileLoop columns = tiles_of(l0, iters[across], width, sizes);
-  outer.insert(plan.lanes_first ? outer.begin() : outer.end(), columns);
+  outer.insert(plan.lanes_first ? outer.begin() + shared : outer.end(), columns);
   outer.push_back(tiles_of(r0, iters[plan.row], plan.tile.rows, sizes));
   const size_t together = order_for_threads(outer, spec);
   std::vector<LoopRef> order;
