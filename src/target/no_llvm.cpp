@@ -32,6 +32,7 @@ JitKernel compile(const ir::LoopFunc&, const ir::TargetSpec& spec, const EmitOpt
   refuse(spec);
 }
 std::string feature_list(const ir::TargetSpec& spec) { refuse(spec); }
+std::string code_generator(const ir::TargetSpec&) { return "none"; }
 std::vector<std::string> instruction_names(const ir::TargetSpec&) { return {}; }
 std::string code_generator(const ir::TargetSpec&) { return "none"; }
 
