@@ -209,8 +209,9 @@ class Bench {
     const tune::Prepacked parts = tune::prepack(chosen, constants_of(chosen));
     auto kernel = driver::compile_kernel(parts.run, spec_);
     const double compiled = cpu_now();
-    // The packed constants come after the other parameters.
     std::vector<void*> all = buffers_for(parts.run, blocks, buffers);
+    const auto outputs = std::ranges::count_if(
+        parts.run.params, [](const ir::Param& p) { return p.access != ir::Access::In; });
     std::vector<bench::Memory> packed;
     if (!parts.packed.empty()) {
       std::vector<void*> prepare = buffers_for(parts.prepare, blocks, buffers);
@@ -218,7 +219,7 @@ class Bench {
         packed.push_back(bench::memory(4 * elements(b) + 256));
         std::memset(packed.back().get(), 0, static_cast<size_t>(4 * elements(b)));
         prepare.push_back(packed.back().get());
-        all.push_back(packed.back().get());
+        all.insert(all.end() - outputs, packed.back().get());
       }
       driver::compile_kernel(parts.prepare, spec_).call(prepare);
     }

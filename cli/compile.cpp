@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/compile.h"
 
+#include <filesystem>
+#include <iostream>
+
 #include "commands.h"
+#include "driver/emit_c.h"
+#include "driver/emit_library.h"
 #include "model_arguments.h"
 #include "module/writer.h"
 
 namespace tilewright::cli {
+namespace {
+
+/// `model.c` and `model.h`, or those in a folder, named after the model.
+void write_c(const ModelArguments& model, std::filesystem::path path, const std::string& compiler) {
+  if (path.extension() != ".c") path /= std::filesystem::path(model.model).stem().concat(".c");
+  const std::string name = path.stem().string();
+  const driver::CModel c = driver::emit_c(model.read(), model.options(), name);
+  write_text(c.source, path.string());
+  write_text(c.header, std::filesystem::path(path).replace_extension(".h").string());
+  std::cout << driver::describe(c, driver::measure_c(c, name, compiler));
+}
+
+}  // namespace
 
 Action add_compile(CLI::App& app) {
   struct State {
     ModelArguments model;
-    std::string emit, output;
+    std::string emit, output, c, library, compiler = "cc";
   };
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
@@ -20,13 +38,22 @@ Action add_compile(CLI::App& app) {
       "--emit", s->emit,
       "print graph, fused, te, loops, scheduled, final or code instead; of a .tw text also c");
   c->add_option("-o", s->output, "the file to write");
+  c->add_option("--emit-c", s->c,
+                "write plain C11 that needs no runtime instead: FILE.c and FILE.h, or a folder");
+  c->add_option("--emit-library", s->library,
+                "write a library and its C header instead: libNAME.so or libNAME.a");
+  c->add_option("--cc", s->compiler, "the C compiler, with the flags of its machine");
   return [s] {
-    if (s->model.is_text()) {
+    if (s->model.is_text() && !s->output.ends_with(".twm")) {
       driver::CompileOptions options;
-      options.target = driver::target_from_name(s->model.target);
+      options.target = driver::target_from_name(s->model.targets.at(0));
       options.emit = driver::stage_from_name(s->emit.empty() ? "code" : s->emit);
       options.skip = s->model.skip;
       write_text(driver::compile(driver::read_text_file(s->model.model), options), s->output);
+      return 0;
+    }
+    if (!s->c.empty()) {
+      write_c(s->model, s->c, s->compiler);
       return 0;
     }
     const graph::Graph graph = s->model.read();
@@ -34,12 +61,17 @@ Action add_compile(CLI::App& app) {
       write_text(driver::emit_model(graph, s->model.options(), s->emit), s->output);
       return 0;
     }
+    if (!s->library.empty()) {
+      driver::emit_library(driver::compile_model(graph, s->model.options()), s->library,
+                           s->compiler);
+      return 0;
+    }
     if (s->output.empty())
       throw Error({.code = "driver.compile.output",
                    .at = {},
                    .message = "no file to write the module to",
                    .notes = {},
-                   .help = "name one with -o OUT.twm, or print a stage with --emit"});
+                   .help = "name one with -o OUT.twm, or use --emit, --emit-library or --emit-c"});
     const std::string problem =
         write_module(driver::compile_model(graph, s->model.options()), s->output);
     if (!problem.empty())

@@ -13,8 +13,9 @@
 namespace tilewright::cli {
 
 struct ModelArguments {
-  std::string model, target = "host";
-  std::vector<std::string> dims, skip;
+  std::string model;
+  std::vector<std::string> targets{"host"}, dims, skip;
+  bool no_cache = false;
 
   void add(CLI::App& command);
   bool is_text() const;    // a `.tw` file

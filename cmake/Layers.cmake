@@ -2,7 +2,7 @@
 # A layer without a .cpp file is an interface library, so that it can be linked all the same.
 #
 #   tw_support_bare   src/support/bare: what the runtime uses; no exceptions, no RTTI
-#   tw_target         src/target without llvm/ and all.cpp
+#   tw_target         src/target without llvm/, no_llvm.cpp and all.cpp
 #   tw_target_llvm    src/target/llvm, the only library that sees LLVM
 #   tw_target_all     src/target/all.cpp, the list of back ends; what other layers link as `target`;
 #                     sees TILEWRIGHT_LLVM=1 where the LLVM back end is built
@@ -82,7 +82,7 @@ function(tw_add_layers)
   foreach(layer ${TW_LAYERS})
     set(folder ${PROJECT_SOURCE_DIR}/src/${layer})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-    list(FILTER sources EXCLUDE REGEX "/src/(support/bare/|target/llvm/|target/all\\.cpp$)")
+    list(FILTER sources EXCLUDE REGEX "/src/(support/bare/|target/llvm/|target/(no_llvm|all)\\.cpp$)")
     tw_library(tw_${layer} ${sources})
     if(sources AND (layer STREQUAL "ir" OR "ir" IN_LIST TW_USES_${layer}))
       tw_precompile(tw_${layer} ${TW_COMMON_HEADERS})
@@ -95,6 +95,9 @@ function(tw_add_layers)
   tw_link(tw_support tw_support_bare)
 
   file(GLOB all_backends CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/target/all.cpp)
+  if(NOT TILEWRIGHT_LLVM)
+    list(APPEND all_backends ${PROJECT_SOURCE_DIR}/src/target/no_llvm.cpp)
+  endif()
   tw_library(tw_target_all ${all_backends})
   tw_link(tw_target_all tw_target)
 

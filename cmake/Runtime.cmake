@@ -12,6 +12,31 @@ function(tw_runtime_flags name)
     $<$<COMPILE_LANGUAGE:CXX>:-fno-threadsafe-statics>)
 endfunction()
 
+# The runtime as one object file, and its headers, inside of the compiler (src/driver/embedded.h).
+function(tw_embed_runtime)
+  set(folder ${PROJECT_BINARY_DIR}/embedded)
+  set(object ${folder}/runtime.o)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${object} VERBATIM COMMAND_EXPAND_LISTS
+    DEPENDS tw_runtime tw_module tw_support_bare
+    COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${object} $<TARGET_OBJECTS:tw_runtime>
+            $<TARGET_FILE:tw_module> $<TARGET_FILE:tw_support_bare>
+    COMMAND ${CMAKE_STRIP} --strip-debug ${object})
+  set(headers ${PROJECT_SOURCE_DIR}/include/tilewright)
+  set(text "")
+  foreach(file runtime=${object} runtime_h=${headers}/runtime.h kernel_h=${headers}/kernel.h)
+    string(REGEX MATCH "^([^=]*)=(.*)$" ignored ${file})
+    set(name tw_embedded_${CMAKE_MATCH_1})
+    string(APPEND text "__asm__(\".pushsection .rodata\\n.balign 16\\n.globl ${name}_begin\\n${name}_begin:\\n\"\n"
+                       "        \".incbin \\\"${CMAKE_MATCH_2}\\\"\\n.globl ${name}_end\\n${name}_end:\\n.popsection\\n\");\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/embedded.c CONTENT "${text}" @ONLY)
+  set_source_files_properties(${folder}/embedded.c PROPERTIES
+    OBJECT_DEPENDS "${object};${headers}/runtime.h;${headers}/kernel.h")
+  add_library(tw_embedded STATIC ${folder}/embedded.c)
+  tw_link_layer(driver tw_embedded)
+endfunction()
+
 function(tw_add_runtime_library)
   foreach(layer runtime module support_bare)
     tw_runtime_flags(tw_${layer})
@@ -41,6 +66,8 @@ function(tw_add_runtime_library)
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
     list(APPEND libraries tilewright_runtime)
   endif()
+
+  tw_embed_runtime()
 
   include(CMakePackageConfigHelpers)
   include(GNUInstallDirs)

@@ -40,6 +40,9 @@ else()
   add_compile_options(-fdiagnostics-color=auto)
 endif()
 
+# The compile cache knows by this stamp which compiler has made an entry.
+add_link_options(-Wl,--build-id)
+
 if(TILEWRIGHT_SANITIZE)
   add_compile_options(-fsanitize=${TILEWRIGHT_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS)

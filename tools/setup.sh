@@ -13,6 +13,7 @@ packages=(
   libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
   libgtest-dev libbenchmark-dev libz3-dev
   qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
+  qemu-system-arm gcc-arm-none-eabi
 )
 bare_wheels=()  # installed without what they depend on
 wheels=(numpy onnx==1.23.2 onnxruntime ml_dtypes nanobind scikit-build-core pytest)

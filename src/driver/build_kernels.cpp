@@ -3,17 +3,27 @@
 
 #include <atomic>
 #include <exception>
+#include <iomanip>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
 
+#include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
+#include "driver/kernel_cache.h"
+#include "graph/layout.h"
 #include "graph/op_def.h"
 #include "ir/print.h"
+#include "ir/rewrite.h"
 #include "lower/to_blocks.h"
 #include "runtime/thread_pool.h"
+#include "support/bare/checksum.h"
+#include "support/function_ref.h"
 #include "support/str.h"
+#include "target/host.h"
 #include "tune/choose/choose.h"
+#include "tune/choose/in_blocks.h"
+#include "tune/choose/prepack.h"
 
 namespace tilewright::driver {
 namespace {
@@ -34,15 +44,140 @@ std::string name_of(const std::vector<Node>& members) {
   return name;
 }
 
-/// Scheduled and lowered. The plain loops are always an answer: a schedule that a later pass cannot
-/// follow costs speed, never the model; `plain` then says why.
-ir::LoopFunc lowered(const ir::LoopFunc& blocks, const ir::TargetSpec& target, std::string& plain) {
+/// What two kernels that do the same have in common: the text with made-up names.
+std::string key_of(const ir::LoopFunc& blocks) {
+  ir::BufferMap buffers;
+  const auto rename = [&](const ir::Buffer& b) {
+    const auto [place, is_new] = buffers.try_emplace(b, nullptr);
+    if (is_new)
+      place->second = ir::make_buffer(str("b", buffers.size()), b->elem, b->shape, b->scope,
+                                      b->layout, b->alignment, b->span);
+    return place->second;
+  };
+  ir::LoopFunc out = blocks;
+  out.name = "kernel";
+  for (ir::Param& p : out.params) p.buffer = rename(p.buffer);
+  int count = 0;
+  out.body = ir::rewrite(
+      out.body,
+      [&](const ir::Alloc& a, auto& self) -> ir::Stmt {
+        rename(a.buffer);
+        return self.children(a);
+      },
+      [&](const ir::Block& b, auto& self) -> ir::Stmt {
+        const ir::Stmt now = self.children(b);
+        return ir::with(*now.as<ir::Block>(), [&](ir::Block& n) { n.name = str("s", count++); });
+      });
+  out.body = ir::substitute_buffers(out.body, buffers);
+  return ir::print(ir::Unit{{}, {}, {out}});
+}
+
+/// A name for the code of a kernel that no other kernel has, whatever model it is part of.
+std::string symbol_of(const std::string& key) {
+  return str("k", std::hex, std::setw(16), std::setfill('0'), checksum(key.data(), key.size()));
+}
+
+/// The places of a function's parameters among those of another one, by name.
+std::vector<size_t> places_of(const std::vector<ir::Param>& some, const ir::LoopFunc& all,
+                              size_t inputs) {
+  std::vector<size_t> out;
+  for (const ir::Param& p : some)
+    for (size_t i = 0; i < inputs; ++i)
+      if (all.params[i].buffer->name == p.buffer->name) out.push_back(i);
+  return out;
+}
+
+/// Scheduled, with the constants in the layout that the schedule wants, and lowered.
+ReadyKernel fast(const PlainKernel& task, const BuildOptions& options) {
+  const tune::Prepacked parts =
+      tune::prepack(tune::choose(task.blocks, options.target, task.constants), task.constants);
+  ReadyKernel out;
+  out.kernel.func = lower_for_cpu(parts.run, options.target);
+  out.taken = places_of(parts.run.params, task.blocks, task.inputs);
+  if (parts.packed.empty()) return out;
+  const ir::TargetSpec host = target::parse_target("host");
+  out.prepare = target::llvm::compile(lower_for_cpu(parts.prepare, options.target), host);
+  out.prepared = places_of(parts.prepare.params, task.blocks, task.inputs);
+  for (const ir::Buffer& b : parts.packed) out.packed.emplace_back(b->elem, *const_dims(b->shape));
+  return out;
+}
+
+/// The plain loops are always an answer: a schedule that a later pass cannot follow costs speed,
+/// never the model.
+ReadyKernel ready(const PlainKernel& task, const BuildOptions& options) {
+  const auto with_code = [&](ReadyKernel r) {
+    r.kernel.name = task.name;
+    if (options.code)
+      r.kernel.code = target::llvm::emit_object(r.kernel.func, options.target, options.emit);
+    return r;
+  };
   try {
-    return lower_for_cpu(tune::choose(blocks, target), target);
+    return with_code(fast(task, options));
   } catch (const Error& e) {
-    plain = e.diagnostic.message;
-    return lower_for_cpu(blocks, target);
+    ReadyKernel out;
+    out.kernel.plain = e.diagnostic.message;
+    out.kernel.func = lower_for_cpu(task.blocks, options.target);
+    for (size_t i = 0; i < task.inputs; ++i) out.taken.push_back(i);
+    return with_code(std::move(out));
   }
+}
+
+/// The kernel from the cache, or made and put there; `misses` counts the latter.
+ReadyKernel cached(const PlainKernel& task, const BuildOptions& options, const std::string& prefix,
+                   std::atomic<size_t>& misses) {
+  if (prefix.empty() || !options.code) return ready(task, options);
+  const std::string key = prefix + task.key;
+  if (std::optional<ReadyKernel> found = options.cache->find(key)) {
+    found->kernel.name = task.name;
+    return *std::move(found);
+  }
+  ++misses;
+  ReadyKernel out = ready(task, options);
+  options.cache->put(key, out);
+  return out;
+}
+
+/// What `prepare` makes of these constants.
+std::vector<Constant> prepared(const ReadyKernel& kernel, const std::vector<Constant>& constants) {
+  std::vector<AlignedBytes> memory;
+  std::vector<void*> buffers;
+  for (const Constant& c : constants) {
+    memory.emplace_back(c->bytes);
+    buffers.push_back(memory.back().data());
+  }
+  std::vector<Constant> out;
+  for (const auto& [elem, shape] : kernel.packed) {
+    int64_t count = 1;
+    for (const int64_t e : shape) count *= e;
+    const auto bytes = std::make_shared<AlignedBytes>(byte_size(elem, count));
+    buffers.push_back(bytes->data());
+    out.push_back(view_constant(elem, shape, {bytes->data(), bytes->size()}, bytes));
+  }
+  kernel.prepare->call(buffers);
+  return out;
+}
+
+/// Calls work(0) … work(count - 1), each once, and rethrows what the first to fail threw.
+void in_parallel(size_t count, int threads, FunctionRef<void(size_t)> work) {
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+      }
+    }
+  };
+  if (threads <= 0) threads = runtime::available_cpus();
+  std::vector<std::thread> helpers;
+  for (int t = 1; t < threads; ++t) helpers.emplace_back(run);
+  run();
+  for (std::thread& t : helpers) t.join();
+  if (failure) std::rethrow_exception(failure);
 }
 
 class Collector {
@@ -64,22 +199,14 @@ class Collector {
 
  private:
   void add(const Node& node) {
-    const std::vector<Node> members = members_of(node);
-    std::vector<ValueId> outputs;
-    for (const ValueId id : node.outputs)
-      if (id != kNoValue) outputs.push_back(id);
-    const ops::KernelProgram program =
-        ops::program_of(graph_, members, outputs, str("k", tasks.size()));
-    const std::string name = name_of(members);
-    ir::LoopFunc blocks = program.loops ? *program.loops : lower::to_blocks(*program.program);
-    blocks.name = "kernel";
-    const std::string text = ir::print(ir::Unit{{}, {}, {blocks}});
-    const auto [place, is_new] = kernels_.emplace(text, tasks.size());
-    if (is_new) {
-      blocks.name = str("k", tasks.size());
-      tasks.push_back({name, program.program, std::move(blocks)});
-    }
-    uses[&node] = {place->second, program.inputs, program.outputs, program.symbols};
+    KernelUse use;
+    PlainKernel kernel = plain_kernel(graph_, node, use);
+    const auto [place, is_new] = kernels_.emplace(kernel.key, tasks.size());
+    use.kernel = place->second;
+    uses[&node] = std::move(use);
+    if (!is_new) return;
+    kernel.blocks.name = symbol_of(kernel.key);
+    tasks.push_back(std::move(kernel));
   }
 
   Graph& graph_;
@@ -87,6 +214,45 @@ class Collector {
 };
 
 }  // namespace
+
+PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
+  const std::vector<Node> members = members_of(node);
+  std::vector<ValueId> outputs;
+  for (const ValueId id : node.outputs)
+    if (id != kNoValue) outputs.push_back(id);
+  const ops::KernelProgram program = ops::program_of(graph, members, outputs, "kernel");
+  PlainKernel out{.name = name_of(members),
+                  .program = program.program,
+                  .blocks = program.loops ? *program.loops : lower::to_blocks(*program.program),
+                  .inputs = program.inputs.size(),
+                  .constants = {},
+                  .key = {}};
+  use = {.kernel = 0,
+         .inputs = program.inputs,
+         .outputs = program.outputs,
+         .symbols = program.symbols};
+  std::vector<tune::Pieces> pieces;
+  for (size_t i = 0; i < out.blocks.params.size(); ++i) {
+    const ValueId id = i < out.inputs ? use.inputs[i] : use.outputs[i - out.inputs];
+    if (const int64_t size = channel_block(*graph.type(id).tensor()))
+      pieces.push_back({i, 1, size});
+    if (!graph.value(id).constant) continue;
+    out.constants.push_back(out.blocks.params[i].buffer->name);
+    out.key += str("constant ", i, "\n");
+  }
+  if (!pieces.empty()) {
+    std::optional<ir::LoopFunc> now = tune::in_blocks(out.blocks, pieces);
+    if (!now)
+      throw Error({.code = "driver.kernel.layout",
+                   .at = {},
+                   .message = str("kernel `", out.name, "` cannot take channels in blocks"),
+                   .notes = {},
+                   .help = "leave out the pass assign_layouts"});
+    out.blocks = std::move(*now);
+  }
+  out.key += key_of(out.blocks);
+  return out;
+}
 
 std::vector<PlainKernel> plain_kernels(Graph& graph) {
   Collector collector(graph);
@@ -97,35 +263,60 @@ std::vector<PlainKernel> plain_kernels(Graph& graph) {
 BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   Collector collector(graph);
   for (const Function& f : graph.functions) collector.function(f);
+  std::vector<ReadyKernel> all(collector.tasks.size());
+  const std::string prefix =
+      options.cache ? key_prefix(options.target, options.emit) : std::string();
+  std::atomic<size_t> done = 0, misses = 0;
+  in_parallel(all.size(), options.threads, [&](size_t i) {
+    all[i] = cached(collector.tasks[i], options, prefix, misses);
+    const size_t finished = ++done;
+    if (options.progress) options.progress(finished, all.size());
+  });
+  if (misses > 0) options.cache->files().trim();
+
   BuiltKernels out;
   out.uses = std::move(collector.uses);
-  out.kernels.resize(collector.tasks.size());
-
-  std::atomic<size_t> next = 0, done = 0;
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    for (size_t i = next++; i < collector.tasks.size(); i = next++) {
-      try {
-        const PlainKernel& task = collector.tasks[i];
-        std::string plain;
-        const ir::LoopFunc final = lowered(task.blocks, options.target, plain);
-        out.kernels[i] = {task.name, target::llvm::emit_object(final, options.target, options.emit),
-                          final, std::move(plain)};
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-      }
-      const size_t finished = ++done;
-      if (options.progress) options.progress(finished, collector.tasks.size());
-    }
+  // Constants in the layout that a kernel wants, each once.
+  using Wanted = std::pair<size_t, std::vector<ValueId>>;
+  std::map<Wanted, std::vector<Constant>> packed;
+  const auto constants_of = [&](const KernelUse& use) {
+    Wanted wanted{use.kernel, {}};
+    for (const size_t i : all[use.kernel].prepared) wanted.second.push_back(use.inputs[i]);
+    return wanted;
   };
-  const int threads = options.threads > 0 ? options.threads : runtime::available_cpus();
-  std::vector<std::thread> helpers;
-  for (int t = 1; t < threads; ++t) helpers.emplace_back(work);
-  work();
-  for (std::thread& t : helpers) t.join();
-  if (failure) std::rethrow_exception(failure);
+  for (const auto& [node, use] : out.uses)
+    if (all[use.kernel].prepare) packed[constants_of(use)];
+  std::vector<std::pair<const Wanted, std::vector<Constant>>*> work;
+  for (auto& entry : packed) work.push_back(&entry);
+  in_parallel(work.size(), options.threads, [&](size_t i) {
+    const auto& [kernel, ids] = work[i]->first;
+    std::vector<Constant> constants;
+    for (const ValueId id : ids) constants.push_back(graph.value(id).constant);
+    work[i]->second = prepared(all[kernel], constants);
+  });
+  std::map<Wanted, std::vector<ValueId>> values;
+  for (const auto& [wanted, constants] : packed)
+    for (const Constant& c : constants) {
+      values[wanted].push_back(static_cast<ValueId>(graph.values.size()));
+      graph.values.push_back(
+          {.name = str(graph.value(wanted.second[0]).name, "_packed", graph.values.size()),
+           .type = c->type(),
+           .constant = c});
+    }
+  for (auto& [node, use] : out.uses) {
+    std::vector<ValueId> inputs;
+    for (const size_t i : all[use.kernel].taken) inputs.push_back(use.inputs[i]);
+    if (all[use.kernel].prepare) {
+      const std::vector<ValueId>& more = values.at(constants_of(use));
+      inputs.insert(inputs.end(), more.begin(), more.end());
+      use.packed = more.size();
+    }
+    use.inputs = std::move(inputs);
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    out.kernels.push_back(std::move(all[i].kernel));
+    out.kernels.back().blocks = std::move(collector.tasks[i].blocks);
+  }
   return out;
 }
 

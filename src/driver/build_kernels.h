@@ -18,14 +18,16 @@ namespace tilewright::driver {
 struct KernelUse {
   size_t kernel = 0;  // in BuiltKernels::kernels
   std::vector<graph::ValueId> inputs, outputs;
+  size_t packed = 0;  // the last so many inputs are constants that were packed for the kernel
   std::vector<ir::Symbol> symbols;  // the graph's; their values are the kernel's scalars
 };
 
 struct BuiltKernel {
-  std::string name;  // for people: "conv_add_relu"
-  target::Kernel code;
-  ir::LoopFunc func;  // stage `final`
-  std::string plain;  // why it has no schedule and is slow; empty when it has one
+  std::string name;     // for people: "conv_add_relu"
+  target::Kernel code;  // empty with BuildOptions::code off
+  ir::LoopFunc func;    // stage `final`; from the cache, it has no body
+  std::string plain;    // why it has no schedule and is slow; empty when it has one
+  ir::LoopFunc blocks;  // before its schedule
 };
 
 struct BuiltKernels {
@@ -33,10 +35,14 @@ struct BuiltKernels {
   std::map<const graph::Node*, KernelUse> uses;
 };
 
+class KernelCache;
+
 struct BuildOptions {
   ir::TargetSpec target;
   target::EmitOptions emit;
-  int threads = 0;  // 0: as many as there are CPUs
+  bool code = true;                    // machine code; off: the functions alone
+  int threads = 0;                     // 0: as many as there are CPUs
+  const KernelCache* cache = nullptr;  // null: everything is made anew
   /// Called from any thread with the number of finished kernels; may be empty.
   std::function<void(size_t done, size_t all)> progress;
 };
@@ -46,12 +52,18 @@ struct PlainKernel {
   std::string name;
   std::optional<te::Program> program;  // of tensor expressions
   ir::LoopFunc blocks;
+  size_t inputs = 0;                   // parameters that it reads; they come first
+  std::vector<std::string> constants;  // names of those that never change
+  std::string key;                     // equal for kernels that do the same
 };
+/// The kernel of a node that one computes, its values laid out as their types say.
+PlainKernel plain_kernel(graph::Graph& graph, const graph::Node& node, KernelUse& use);
+
 /// The kernels of the graph, each once.
 std::vector<PlainKernel> plain_kernels(graph::Graph& graph);
 
 /// Every node that a kernel computes, in all functions. The graph gets the symbols that definitions
-/// ask for; its nodes stay where they are.
+/// ask for, and constants in the layouts that kernels want; its nodes stay where they are.
 BuiltKernels build_kernels(graph::Graph& graph, const BuildOptions& options);
 
 }  // namespace tilewright::driver

@@ -3,13 +3,16 @@
 
 #include <cstring>
 
+#include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
+#include "driver/kernel_cache.h"
 #include "graph/op_def.h"
 #include "ir/interpret/interpret.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "lower/to_blocks.h"
 #include "ops/program_of.h"
+#include "support/str.h"
 #include "tune/choose/choose.h"
 
 namespace tilewright::driver {
@@ -31,19 +34,6 @@ bool follows_data(const ir::LoopFunc& blocks) {
   });
   return found;
 }
-
-/// Memory aligned as kernels expect it. Constants of a mapped file may lie anywhere.
-class Aligned {
- public:
-  explicit Aligned(int64_t bytes) : storage_(static_cast<size_t>(bytes) / sizeof(Line) + 1) {}
-  std::byte* data() { return storage_[0].bytes; }
-
- private:
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
-  std::vector<Line> storage_;
-};
 
 std::vector<Constant> interpreted(const Graph& graph, const ops::KernelProgram& program,
                                   const ir::LoopFunc& blocks) {
@@ -68,14 +58,10 @@ std::vector<Constant> interpreted(const Graph& graph, const ops::KernelProgram& 
 
 std::vector<Constant> compiled(const Graph& graph, const ops::KernelProgram& program,
                                const target::llvm::JitKernel& kernel) {
-  std::vector<Aligned> memory;
+  std::vector<AlignedBytes> memory;
   std::vector<void*> buffers;
-  const auto add = [&](int64_t bytes) { buffers.push_back(memory.emplace_back(bytes).data()); };
-  for (const ValueId id : program.inputs) {
-    const ConstantNode& c = *graph.value(id).constant;
-    add(static_cast<int64_t>(c.bytes.size()));
-    std::memcpy(buffers.back(), c.bytes.data(), c.bytes.size());
-  }
+  const auto add = [&](auto content) { buffers.push_back(memory.emplace_back(content).data()); };
+  for (const ValueId id : program.inputs) add(graph.value(id).constant->bytes);
   std::vector<int64_t> sizes;
   for (const ValueId id : program.outputs) {
     const TensorType& t = *graph.type(id).tensor();
@@ -99,7 +85,15 @@ const target::llvm::JitKernel& Evaluator::kernel(const ir::LoopFunc& blocks) {
   const std::string text = ir::print(ir::Unit{{}, {}, {blocks}});
   const auto found = kernels_.find(text);
   if (found != kernels_.end()) return found->second;
-  return kernels_.emplace(text, compile_kernel(tune::choose(blocks, host_), host_)).first->second;
+  const std::string prefix = cache_ ? key_prefix(host_, {}) : std::string();
+  const std::string key = str(prefix, "fold\n", text);
+  std::optional<target::llvm::JitKernel> kernel;
+  if (!prefix.empty()) kernel = cache_->find_jit(key);
+  if (!kernel) {
+    kernel = compile_kernel(tune::choose(blocks, host_), host_);
+    if (!prefix.empty()) cache_->put_jit(key, *kernel);
+  }
+  return kernels_.emplace(text, *std::move(kernel)).first->second;
 }
 
 std::vector<Constant> Evaluator::operator()(const Graph& whole, const Node& node) {

@@ -4,6 +4,7 @@
 #include "driver/build_kernels.h"
 #include "driver/evaluate.h"
 #include "driver/kernel.h"
+#include "driver/kernel_cost.h"
 #include "driver/plan_model.h"
 #include "graph/pipeline.h"
 #include "ir/print.h"
@@ -13,6 +14,7 @@
 #include "target/llvm/compile.h"
 #include "te/print.h"
 #include "tune/choose/choose.h"
+#include "tune/choose/prepack.h"
 
 namespace tilewright::driver {
 namespace {
@@ -29,10 +31,31 @@ CodeImage link(const BuiltKernels& built) {
   return image;
 }
 
-graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
-  graph::PassContext passes;
+/// Adds the code for a target and its plan; gives the kernels and what the plan calls, in its
+/// order.
+std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Graph& graph,
+                                                                     const ir::TargetSpec& target,
+                                                                     const ModelOptions& options,
+                                                                     Module& module) {
+  BuiltKernels kernels = build_kernels(graph, {.target = target,
+                                               .emit = options.emit,
+                                               .threads = options.threads,
+                                               .cache = options.cache.get(),
+                                               .progress = options.progress});
+  if (options.warn)
+    for (const BuiltKernel& k : kernels.kernels)
+      if (!k.plain.empty())
+        options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
+  std::vector<const graph::Node*> calls = plan_model(graph, kernels, link(kernels), target, module);
+  return {std::move(kernels), std::move(calls)};
+}
+
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
+                       graph::PassContext& passes) {
   passes.services.find_op = ops::find;
-  passes.services.evaluate = Evaluator(target::parse_target("host"));
+  passes.services.evaluate = Evaluator(target::parse_target("host"), options.cache);
+  passes.services.cycles = KernelCost(options.target);
+  passes.services.vector_bits = options.target.vector_bits;
   passes.skip = options.skip;
   return graph::run(graph::default_pipeline(), model, passes);
 }
@@ -52,10 +75,11 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
     else if (stage == "loops")
       out += ir::print(ir::Unit{{}, {}, {k.blocks}});
     else if (stage == "scheduled")
-      out += ir::print(ir::Unit{{}, {}, {tune::choose(k.blocks, options.target)}});
+      out += ir::print(ir::Unit{{}, {}, {tune::choose(k.blocks, options.target, k.constants)}});
     else if (stage == "final" || stage == "code") {
-      const ir::LoopFunc final =
-          lower_for_cpu(tune::choose(k.blocks, options.target), options.target);
+      const ir::LoopFunc final = lower_for_cpu(
+          tune::prepack(tune::choose(k.blocks, options.target, k.constants), k.constants).run,
+          options.target);
       out += stage == "final" ? ir::print(ir::Unit{{}, {}, {final}})
                               : target::llvm::emit_assembly(final, options.target, options.emit);
     } else
@@ -68,19 +92,30 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
   return out;
 }
 
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
+  graph::PassContext passes;
+  return optimized(model, options, passes);
+}
+
+CompiledModel compile_with_report(const graph::Graph& model, const ModelOptions& options) {
+  CompiledModel out;
+  graph::PassContext passes;
+  out.graph = optimized(model, options, passes);
+  out.fusion = std::move(passes.fusion);
+  out.layouts = std::move(passes.layouts);
+  std::tie(out.kernels, out.calls) = add_variant(out.graph, options.target, options, out.module);
+  // Each target has layouts and algorithms of its own.
+  ModelOptions other = options;
+  for (const ir::TargetSpec& target : options.more_targets) {
+    other.target = target;
+    graph::Graph graph = optimized(model, other);
+    add_variant(graph, target, other, out.module);
+  }
+  return out;
+}
+
 Module compile_model(const graph::Graph& model, const ModelOptions& options) {
-  graph::Graph graph = optimized(model, options);
-  const BuiltKernels kernels = build_kernels(graph, {.target = options.target,
-                                                     .emit = options.emit,
-                                                     .threads = options.threads,
-                                                     .progress = options.progress});
-  if (options.warn)
-    for (const BuiltKernel& k : kernels.kernels)
-      if (!k.plain.empty())
-        options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
-  Module module;
-  plan_model(graph, kernels, link(kernels), options.target, module);
-  return module;
+  return compile_with_report(model, options).module;
 }
 
 }  // namespace tilewright::driver

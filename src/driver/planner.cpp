@@ -2,11 +2,13 @@
 #include "driver/planner.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "graph/memory.h"
 #include "graph/op_def.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
+#include "support/bare/checksum.h"
 #include "support/str.h"
 
 namespace tilewright::driver {
@@ -113,7 +115,10 @@ Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module
       kernels_(kernels),
       module_(module),
       plan_(module),
-      symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {}
+      symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {
+  for (uint32_t i = 0; i < module.constants.size(); ++i)
+    constants_.emplace(checksum(module.constants[i].data, module.constants[i].bytes), i);
+}
 
 Plan Planner::run() {
   const Function& main = graph_.main();
@@ -133,11 +138,14 @@ Plan Planner::run() {
 }
 
 void Planner::ports(const Function& main) {
-  for (size_t i = 0; i < main.inputs.size(); ++i) {
-    module_.inputs.push_back(port_of(graph_, main.inputs[i]));
+  for (size_t i = 0; i < main.inputs.size(); ++i)
     symbols_.bind_input(static_cast<uint32_t>(i), main.inputs[i]);
+  if (!module_.variants.empty()) return;  // they are the same for all
+  for (const ValueId id : main.inputs) module_.inputs.push_back(port_of(graph_, id));
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    module_.outputs.push_back(port_of(graph_, main.outputs[i]));
+    if (i < graph_.output_names.size()) module_.outputs.back().name = graph_.output_names[i];
   }
-  for (const ValueId id : main.outputs) module_.outputs.push_back(port_of(graph_, id));
 }
 
 void Planner::check(const Check& c) {
@@ -282,9 +290,10 @@ void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
 void Planner::run(const Node& node) {
   if (node.op->special == Special::View)
     view(node);
-  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end())
+  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end()) {
     call(use->second);
-  else if (!node.op->host.empty())
+    calls_.push_back(&node);
+  } else if (!node.op->host.empty())
     host(node);
   else if (node.op->name == "if")
     if_node(node);
@@ -377,16 +386,30 @@ void Planner::release(int i) {
   });
 }
 
+/// Constants of the same bytes are stored once: variants of a module have most in common.
+uint32_t Planner::constant_index(const ConstantData& data) {
+  const uint64_t sum = checksum(data.data, data.bytes);
+  for (auto [at, end] = constants_.equal_range(sum); at != end; ++at) {
+    const ConstantData& other = module_.constants[at->second];
+    if (other.bytes == data.bytes &&
+        (data.bytes == 0 || std::memcmp(other.data, data.data, data.bytes) == 0))
+      return at->second;
+  }
+  const auto index = static_cast<uint32_t>(module_.constants.size());
+  module_.constants.push_back(data);
+  constants_.emplace(sum, index);
+  return index;
+}
+
 tilewright::ValueId Planner::value(ValueId id) {
   if (const auto found = values_.find(id); found != values_.end()) return found->second;
   const Value& v = graph_.value(id);
   require(static_cast<bool>(v.constant), "a value is used before it is computed");
   const ConstantNode& c = *v.constant;
-  const auto index = static_cast<uint32_t>(module_.constants.size());
-  module_.constants.push_back(
-      c.is_strings ? packed(c) : ConstantData{c.bytes.data(), c.bytes.size(), v.constant.shared()});
-  return values_[id] =
-             plan_.constant_value(index, elem_type(c.type()), symbols_.regs(dims(c.shape)));
+  const ConstantData data =
+      c.is_strings ? packed(c) : ConstantData{c.bytes.data(), c.bytes.size(), v.constant.shared()};
+  return values_[id] = plan_.constant_value(constant_index(data), elem_type(c.type()),
+                                            symbols_.regs(dims(c.shape)));
 }
 
 }  // namespace tilewright::driver

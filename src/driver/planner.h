@@ -21,6 +21,8 @@ class Planner {
  public:
   Planner(const graph::Graph& graph, const BuiltKernels& kernels, Module& module);
   Plan run();
+  /// The nodes whose kernels the plan calls, in its order.
+  const std::vector<const graph::Node*>& calls() const { return calls_; }
 
  private:
   using ValueId = graph::ValueId;
@@ -53,6 +55,7 @@ class Planner {
 
   /// The value that a kernel writes: an output, a place in the arena, or memory of its own.
   PlanValueId make(ValueId id);
+  uint32_t constant_index(const ConstantData& data);
   /// A value that is computed, or a constant.
   PlanValueId value(ValueId id);
   /// Gives back what was allocated and is used for the last time by node i of the main function.
@@ -66,10 +69,12 @@ class Planner {
   std::unordered_map<ValueId, int64_t> arena_;  // offsets of values of known size
   int64_t arena_bytes_ = 0;
   std::unordered_map<ValueId, PlanValueId> values_;
-  std::unordered_map<ValueId, uint32_t> in_place_;  // outputs that kernels write themselves
+  std::unordered_multimap<uint64_t, uint32_t> constants_;  // the module's, by their checksum
+  std::unordered_map<ValueId, uint32_t> in_place_;         // outputs that kernels write themselves
   std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
   std::unordered_map<ValueId, int> last_;  // node of the main function that uses it last
   std::vector<ValueId> dynamic_;           // allocated and not given back
+  std::vector<const graph::Node*> calls_;
 };
 
 }  // namespace tilewright::driver

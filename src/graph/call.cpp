@@ -15,13 +15,14 @@ namespace tilewright::graph {
 namespace {
 
 /// What is known of the symbols that a condition mentions.
-arith::Context context_of(const Graph& graph, const ir::Expr& condition) {
+arith::Context context_of(Graph& graph, const ir::Expr& condition) {
   std::unordered_set<const ir::ExprNode*> mentioned;
-  ir::walk(condition, [&](const ir::VarNode& v) { mentioned.insert(&v); });
   arith::Context context;
-  for (const SymbolInfo& s : graph.symbols)
-    if (mentioned.contains(s.symbol.var.get()))
-      context.bind(s.symbol.var, arith::Interval{s.symbol.min, s.symbol.max}, s.symbol.divisor);
+  ir::walk(condition, [&](const ir::VarNode& v) {
+    if (!mentioned.insert(&v).second) return;
+    if (const SymbolInfo* s = graph.symbol_index.with_var(graph.symbols, v))
+      context.bind(s->symbol.var, arith::Interval{s->symbol.min, s->symbol.max}, s->symbol.divisor);
+  });
   return context;
 }
 
@@ -109,9 +110,8 @@ Dim Call::element(size_t i, int64_t k) const {
     const std::optional<int64_t> c = ir::const_int(known);
     return c ? Dim(std::min(std::max(*c, -kElementLimit), kElementLimit)) : known;
   }
-  for (const SymbolInfo& s : graph_.symbols)
-    if (const FromElement* e = std::get_if<FromElement>(&s.source))
-      if (e->value == inputs_[i] && e->index == k) return s.symbol.var;
+  if (const SymbolInfo* s = graph_.symbol_index.with_element(graph_.symbols, inputs_[i], k))
+    return s->symbol.var;
   return add_symbol(graph_, str(v.name, ".", k), -kElementLimit, kElementLimit,
                     FromElement{inputs_[i], k}, origin_);
 }
@@ -134,7 +134,8 @@ bool Call::proves(const ir::Expr& condition) const {
 }
 
 Dim Call::simple(const Dim& formula) const {
-  return ir::const_int(formula) ? formula : context_of(graph_, formula).simplify(formula);
+  if (ir::const_int(formula) || formula.as<ir::VarNode>()) return formula;
+  return context_of(graph_, formula).simplify(formula);
 }
 
 Dim Call::extent(const Dim& formula) const {
@@ -146,9 +147,8 @@ Dim Call::extent(const Dim& formula) const {
     return simple;
   }
   if (is_short(simple) && proves(ir::int_imm(ir::Elem::I64, 0) <= simple)) return simple;
-  for (const SymbolInfo& s : graph_.symbols)
-    if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
-      if (s.symbol.min == 0 && same(f->formula, simple)) return s.symbol.var;
+  if (const SymbolInfo* s = graph_.symbol_index.with_formula(graph_.symbols, simple))
+    return s->symbol.var;
   return add_symbol(graph_, str("d", graph_.symbols.size()), 0, kElementLimit, FromFormula{simple},
                     origin_);
 }

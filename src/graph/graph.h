@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/attrs.h"
+#include "graph/symbol_index.h"
 #include "graph/type.h"
 #include "ir/func.h"
 
@@ -53,6 +54,7 @@ struct Node {
   std::vector<ValueId> outputs;  // kNoValue: nobody wants it
   std::vector<Function> bodies;  // of If, Loop, Scan and of a fused group
   Origin origin;
+  size_t algorithm = 0;  // the first of the operator's that may compute it
 };
 
 /// A condition on symbols that is checked when the program runs.
@@ -99,6 +101,7 @@ struct SymbolInfo {
 struct Graph {
   std::vector<Value> values;
   std::vector<SymbolInfo> symbols;  // each after those that its formula mentions
+  SymbolIndex symbol_index;
   std::vector<Check> checks;        // of the main function
   std::vector<Function> functions;  // the first is the main one
   /// What the user calls each output of the main function. The value may have another name: it may

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/definition.h"
+#include "graph/layout.h"
 
 namespace tilewright::graph {
 
@@ -23,7 +24,7 @@ std::vector<ValueId> in_place_inputs(Graph& graph, const Node& group) {
   for (const ValueId id : group.inputs) {
     const TensorType* t = graph.type(id).tensor();
     if (t && !graph.value(id).constant && ir::bits(t->elem) == ir::bits(out.elem) &&
-        same(t->shape, out.shape))
+        same(t->shape, out.shape) && channel_block(*t) == channel_block(out))
       inputs.push_back(id);
   }
   return inputs;

@@ -62,6 +62,8 @@ struct OpDef {
   ir::LoopFunc (*loops)(const Call& call) = nullptr;  // (b) params: the inputs it has, outputs
   std::string_view host = {};                         // (c) a function of runtime/host_ops
   Special special = Special::None;
+  /// Is dimension 1 of input 0 and of the result that of channels, which blocks may serve?
+  bool channels = false;
   Attrs (*read_attrs)(const AttrList& list) = nullptr;  // set by define_op
   std::vector<OnnxRule> onnx = {};
 };

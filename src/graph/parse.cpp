@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "graph/group.h"
+#include "graph/layout.h"
 #include "graph/verify.h"
 #include "ir/literal.h"
 #include "ir/parse_expr.h"
@@ -126,6 +127,18 @@ class Reader {
       out.shape.push_back(cursor_.accept("?") ? Dim() : exprs_.expr());
     } while (cursor_.accept(","));
     cursor_.expect("]", "after the dimensions");
+    if (cursor_.accept("blocks")) {
+      cursor_.expect("(", "before the size of blocks");
+      const ir::Token at = cursor_.peek();
+      const std::optional<int64_t> size = ir::const_int(exprs_.expr());
+      const std::optional<int64_t> channels =
+          out.rank() > 1 && out.shape[1] ? ir::const_int(out.shape[1]) : std::nullopt;
+      if (!size || *size < 1 || !channels || *channels % *size != 0)
+        cursor_.fail("graph.parse.blocks", at, "such blocks do not fill dimension 1",
+                     "give a size that divides its extent");
+      cursor_.expect(")", "after the size of blocks");
+      out.layout = channel_blocks(out.shape, *size);
+    }
     return out;
   }
 
@@ -312,6 +325,16 @@ class Reader {
       cursor_.expect(")", "after the inputs");
     }
     out.attrs = attrs(*out.op);
+    if (cursor_.accept("by")) {
+      const ir::Token name = cursor_.expect_name("an algorithm");
+      const auto& all = out.op->algorithms;
+      const auto found = std::ranges::find(all, name.text, &Algorithm::name);
+      if (found == all.end())
+        cursor_.fail("graph.parse.algorithm", name,
+                     str("`", out.op->name, "` has no algorithm `", name.text, "`"),
+                     "leave it out, or name one of the operator's");
+      out.algorithm = static_cast<size_t>(found - all.begin());
+    }
     while ((cursor_.at(ir::TokenKind::Name) || cursor_.at(ir::TokenKind::String)) &&
            cursor_.next_is("("))
       out.bodies.push_back(function(false));

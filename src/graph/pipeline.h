@@ -18,6 +18,10 @@ struct Services {
   std::function<std::vector<Constant>(const Graph&, const Node&)> evaluate;
   /// The operator of a name; null when there is none.
   const OpDef* (*find_op)(std::string_view) = nullptr;
+  /// About how many cycles the kernel of a node takes, its values laid out as their types say;
+  /// nothing when there is no such kernel. Empty: layouts stay as they are.
+  std::function<std::optional<double>(Graph&, const Node&)> cycles;
+  int vector_bits = 0;  // of the target
 };
 
 /// Why a node did not join the group of one that reads its result.
@@ -26,6 +30,14 @@ struct NotFused {
   std::string reason;
 };
 using FusionReport = std::vector<NotFused>;
+
+/// Why a value lies as it does.
+struct LayoutReason {
+  std::string value;
+  int64_t block = 0;                 // of channels; 0: row-major
+  double cycles = 0, otherwise = 0;  // of its producer and consumers, so and in the other layout
+};
+using LayoutReport = std::vector<LayoutReason>;
 
 struct PassTime {
   std::string_view pass;
@@ -47,6 +59,7 @@ struct PassContext {
   std::function<void(const Pass&, const Graph&)> after;  // called after each pass; may be empty
   std::vector<PassTime> times;                           // one entry per pass that ran
   FusionReport fusion;
+  LayoutReport layouts;
 };
 
 /// Runs the passes in order and verifies the graph after each.

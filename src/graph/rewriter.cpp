@@ -48,6 +48,7 @@ Graph Rewriter::run(Rule rule) {
     if (FromElement* e = std::get_if<FromElement>(&s.source)) e->value = resolve(e->value);
     if (FromExtent* e = std::get_if<FromExtent>(&s.source)) e->value = resolve(e->value);
   }
+  graph.symbol_index = {};
   return graph;
 }
 

@@ -2,6 +2,7 @@
 #include "graph/type.h"
 
 #include "arith/context.h"
+#include "graph/layout.h"
 #include "ir/equal.h"
 #include "ir/print.h"
 #include "support/str.h"
@@ -31,7 +32,9 @@ std::string print(const Type& type) {
   const auto elem = [](ir::Elem e, bool strings) {
     return std::string(strings ? "string" : ir::name(e));
   };
-  if (const TensorType* t = type.tensor()) return elem(t->elem, t->strings) + print(t->shape);
+  if (const TensorType* t = type.tensor())
+    return elem(t->elem, t->strings) + print(t->shape) +
+           (t->layout ? str(" blocks(", channel_block(*t), ")") : "");
   if (const UnrankedType* t = type.unranked()) return elem(t->elem, t->strings) + "[*]";
   if (const SequenceType* t = type.sequence()) return wrapped("seq<", *t->element, t->empty);
   return wrapped("opt<", *type.optional()->element, type.optional()->empty);
@@ -66,7 +69,7 @@ bool same(const Dim& a, const Dim& b) {
   if (!a || !b) return false;
   const std::optional<int64_t> ca = ir::const_int(a), cb = ir::const_int(b);
   if (ca && cb) return *ca == *cb;
-  if (ca || cb) return false;
+  if (ca || cb || (a.as<ir::VarNode>() && b.as<ir::VarNode>())) return false;
   return ir::const_int(simplified(a - b)) == 0;
 }
 

@@ -34,7 +34,7 @@ std::unordered_set<ir::Var> inner_symbols(const Call& call) {
       is_inner = values.contains(e->value);
     if (const FromExtent* e = std::get_if<FromExtent>(&s.source))
       is_inner = values.contains(e->value);
-    if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
+    if (const FromFormula* f = std::get_if<FromFormula>(&s.source); f && !inner.empty())
       for (const ir::Var& v : ir::vars_of(f->formula)) is_inner = is_inner || inner.contains(v);
     if (is_inner) inner.insert(s.symbol.var);
   }

@@ -252,6 +252,7 @@ const OpDef& conv_transpose_op() {
        .infer = infer,
        .algorithms = {{.name = "phases", .define = define_phases, .applies = has_phases},
                       {.name = "spread", .define = define_spread}},
+       .channels = true,
        .onnx = {{.op = "ConvTranspose", .rule = from_onnx}}});
   return def;
 }

@@ -199,6 +199,7 @@ OpDef pool(std::string_view name, std::vector<Type> (*infer)(const Call&),
                                .fusion = FusionKind::Reduction,
                                .infer = infer,
                                .algorithms = {{.name = "direct", .define = define}},
+                               .channels = true,
                                .onnx = std::move(onnx)});
 }
 

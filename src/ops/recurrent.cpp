@@ -114,7 +114,10 @@ class Cells {
   }
 
   /// state R for the gates from `first` on, as a stage [batch, rows].
-  Tensor recurrent(const Tensor& state, int64_t first, int64_t count) const {
+  Tensor recurrent(const Tensor& before, int64_t first, int64_t count) const {
+    // Once for all rows: at the first step it is another tensor.
+    const Tensor state =
+        te::compute("carried", shape(), [&](const Var& b, const Var& h) { return before(b, h); });
     const te::Axis k = te::reduce_axis(size_.hidden, "k");
     return te::compute("recurrent", {Expr(size_.batch), Expr(simplified(size_.hidden * count))},
                        [&](const Var& b, const Var& r) {

@@ -25,6 +25,13 @@ import worker_pool  # noqa: E402 -- lies beside this folder
 
 LIST = Path(__file__).resolve().parent / "not_passing.txt"
 KINDS = "node,simple,pytorch-converted,pytorch-operator"
+HEADER = """\
+# Cases of the ONNX package that do not pass: case, state, reason.
+# Made by tests/conformance/run.py --update. Where a result is wrong:
+#   bernoulli, training_dropout    random numbers; a model's need not be NumPy's
+#   dft_inverse                    0 is 3e-15 here; the case wants NumPy's rounding error of 2e-7, to 1e-7
+#   attention_4d_causal_fp16       the case rounds every step to f16; sums are f32 here and nearer to the truth
+"""
 
 
 def cases(kinds):
@@ -66,6 +73,11 @@ def read_values(folder, prefix, declared):
     return values
 
 
+def in_lists(value):
+    """A sequence with each tensor in a list of its own: the package's comparison cannot take one of rank 0 alone."""
+    return [[x] for x in value] if isinstance(value, list) else value
+
+
 def run_case(engine, model, sets, rtol, atol):
     """("passed", ""), or what went wrong and why."""
     from onnx.backend.test.runner import Runner
@@ -77,7 +89,7 @@ def run_case(engine, model, sets, rtol, atol):
             stage = "run error"
             got = module.run(list(inputs)) if module else tw.reference(model, inputs)
             stage = "wrong"
-            Runner.assert_similar_outputs(expected, list(got), rtol=rtol, atol=atol)
+            Runner.assert_similar_outputs([in_lists(x) for x in expected], [in_lists(x) for x in got], rtol=rtol, atol=atol)
         return "passed", ""
     except BaseException as e:  # noqa: BLE001 -- every failure is a result here
         return stage, f"{type(e).__name__}: {e}"[:600]
@@ -101,8 +113,7 @@ def write_list(path, results, complete):
         if state != "passed":
             kept[key] = f"{key}  {state}: {phrase(why)}\n"
     with open(path, "w") as file:
-        file.write("# Cases of the ONNX package that do not pass: case, state, reason.\n"
-                   "# Made by tests/conformance/run.py --update.\n")
+        file.write(HEADER)
         file.writelines(kept[key] for key in sorted(kept))
 
 

@@ -194,6 +194,11 @@ const Kernel kKernels[] = {
      "te top(x: f32[m, n]) {\n  at, value[i in m] = longest(j in n) (j, x[i, j])\n"
      "  return at, value\n}",
      {{1, 1}, {4, 37}}},
+    {"layer_norm_of_two_dimensions_of_rows",
+     "te l(A: f32[m, 12, n]) {\n  X[b in m, i in n, j in 12] = A[b, j, i]\n"
+     "  S[b in m, i in n] = sum(j in 12) X[b, i, j]\n  M[b in m, i in n] = S[b, i] / 12.0\n"
+     "  Y[b in m, i in n, j in 12] = X[b, i, j] - M[b, i]\n  return X, Y\n}",
+     {{1, 1}, {2, 9}}},
     {"mean_over_rows",
      "te m(X: f32[21, 35]) {\n  S[j in 35] = sum(i in 21) X[i, j]\n"
      "  M[j in 35] = S[j] / 21.0\n  return M\n}"},
@@ -203,6 +208,16 @@ const Kernel kKernels[] = {
      "  h = scan(t in T, prev = h0) {\n    r[i in n] = sum(j in n) U[i, j] * prev[j]\n"
      "    next[i in n] = tanh(y[t, i] + r[i])\n    yield next\n  }\n  return h\n}",
      {{1, 1}, {3, 9}}},
+    {"two_scans_of_one_matrix",
+     "te rnn(x: f32[5, 2, 12], U: f32[1, 2, 12, 12]) {\n"
+     "  z[b in 2, i in 12] = 0.0\n"
+     "  h = scan(t in 5, prev = z) {\n    c[b in 2, i in 12] = prev[b, i]\n"
+     "    r[b in 2, i in 12] = sum(j in 12) c[b, j] * U[0, 0, i, j]\n"
+     "    next[b in 2, i in 12] = tanh(x[t, b, i] + r[b, i])\n    yield next\n  }\n"
+     "  g = scan(t in 5, prev = z) {\n"
+     "    q[b in 2, i in 12] = sum(j in 12) prev[b, j] * U[0, 1, i, j]\n"
+     "    back[b in 2, i in 12] = tanh(x[4 - t, b, i] + q[b, i])\n    yield back\n  }\n"
+     "  Y[t in 5, b in 2, i in 12] = h[t, b, i] + g[4 - t, b, i]\n  return Y\n}"},
     {"booleans",
      "te b(A: f32[9, 21]) {\n  B[i in 9, j in 21] = A[i, j] < 0.5\n"
      "  C[i in 9] = any(j in 21) B[i, j]\n  return C\n}"},

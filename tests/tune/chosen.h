@@ -50,7 +50,7 @@ inline std::string wrong_choice(const ir::LoopFunc& before, const ir::TargetSpec
   try {
     const schedule::Schedule s = choose_schedule(before, spec);
     ir::verify(canonical(before));
-    const ir::LoopFunc after = s.func();
+    const ir::LoopFunc after = choose(before, spec);
     text += schedule::print(s.trace()) + ir::print(after);
     ir::verify(after);
     lower::PassContext context;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/parse.h"
 #include "te/parse.h"
 #include "tune/chosen.h"
 
@@ -46,13 +47,56 @@ TEST(Prepack, PreparedOnceAndRunGivesWhatTheWholeGives) {
   for (size_t i = 0; i < shapes.size(); ++i)
     all.push_back(ir::random_array(ir::Elem::F32, shapes[i], 3 + i, ir::Arithmetic::Exact));
   const ir::Array packed =
-      ir::random_array(ir::Elem::F32, shapes_at(parts.run, {}).back(), 9, ir::Arithmetic::Exact);
+      ir::random_array(ir::Elem::F32, shapes_at(parts.run, {})[1], 9, ir::Arithmetic::Exact);
   std::vector<ir::Array> prepare = {all[1], packed};
   ir::interpret(parts.prepare, prepare, {}, options);
-  std::vector<ir::Array> run = {all[0], all[2], prepare[1]};
+  std::vector<ir::Array> run = {all[0], prepare[1], all[2]};
   ir::interpret(parts.run, run, {}, options);
   ir::interpret(before, all, {}, options);
-  EXPECT_EQ(run[1].cells, all[2].cells);
+  EXPECT_EQ(run[2].cells, all[2].cells);
+}
+
+TEST(Prepack, PreparesWithoutTheSizesOfARun) {
+  const ir::LoopFunc whole =
+      choose(blocks_of("te m(A: f32[n, 12], W: f32[12, 37]) where n in 1..64 {\n"
+                       "  C[y in n, x in 37] = sum(k in 12) A[y, k] * W[k, x]\n  return C\n}"),
+             small_machine(), {"W"});
+  const Prepacked parts = prepack(whole, {"W"});
+  ASSERT_EQ(parts.packed.size(), 1u);
+  EXPECT_TRUE(parts.prepare.symbols.empty());
+  EXPECT_EQ(parts.run.symbols.size(), 1u);
+  ir::verify(parts.prepare);
+}
+
+TEST(ScanSteps, TakeTheCopyOfConstantsOutOfTheLoop) {
+  const ir::LoopFunc whole = choose(
+      blocks_of("te rnn(x: f32[5, 2, 12], U: f32[12, 12]) {\n  z[b in 2, i in 12] = 0.0\n"
+                "  h = scan(t in 5, prev = z) {\n    c[b in 2, i in 12] = prev[b, i]\n"
+                "    r[b in 2, i in 12] = sum(j in 12) c[b, j] * U[i, j]\n"
+                "    next[b in 2, i in 12] = tanh(x[t, b, i] + r[b, i])\n    yield next\n  }\n"
+                "  return h\n}"),
+      small_machine(), {"U"});
+  const Prepacked parts = prepack(whole, {"U"});
+  EXPECT_EQ(parts.packed.size(), 1u) << ir::print(whole);
+  EXPECT_NE(ir::print(whole).find("alloc r: f32[2, 12]"), std::string::npos) << ir::print(whole);
+}
+
+TEST(Prepack, LeavesWhatReadsNothingToTheRun) {
+  const ir::LoopFunc f = ir::parse_function(
+      "loops f(W: in f32[8], B: out f32[8]) {\n  alloc Z: f32[8]\n"
+      "  for i in 0..8 { Z[i] = 0.0 }\n  for i in 0..8 { B[i] = Z[i] + W[i] }\n}");
+  EXPECT_TRUE(prepack(f, {"W"}).packed.empty());
+}
+
+TEST(Prepack, KeepsAResultWithoutElements) {
+  const Prepacked parts =
+      prepack(ir::parse_function("loops f(W: in f32[8], Y: out f32[8], Z: out f32[0]) {\n"
+                                 "  alloc T: f32[8]\n"
+                                 "  for i in 0..8 { T[i] = W[i] }\n"
+                                 "  for i in 0..8 { Y[i] = T[i] * 2.0 }\n}"),
+              {"W"});
+  ASSERT_EQ(parts.packed.size(), 1u);
+  EXPECT_EQ(parts.run.params.size(), 3u);
 }
 
 TEST(Prepack, LeavesAKernelWithoutConstantsAlone) {

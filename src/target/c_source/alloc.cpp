@@ -17,6 +17,8 @@ namespace {
 // A thread's stack is 8 MiB at best, and shared with the caller.
 constexpr int64_t kStackBytesOfOne = 16 << 10;
 constexpr int64_t kStackBytesOfAll = 64 << 10;
+// A small machine's is a few KiB.
+constexpr int64_t kStackBytesOfStep = 1 << 10;
 // What may be reserved for a size of which only the greatest value is known.
 constexpr int64_t kMaxBoundedBytes = 64 << 20;
 constexpr int64_t kAlign = 64;
@@ -50,6 +52,10 @@ int64_t KernelEmitter::bound_of(const ir::Alloc& s, const Expr& elements) {
 
 std::string KernelEmitter::workspace_pointer(const Expr& offset) {
   frame_->uses_host = true;
+  if (form_ == Form::Steps) {
+    if (ir::is_const(offset, 0)) return "workspace";
+    return "(void*)((char*)workspace + " + expr(offset).in(Bind::Product) + ")";
+  }
   if (!frame_->outer && ir::is_const(offset, 0)) return "host->workspace";
   std::string address = "(char*)host->workspace";
   if (frame_->outer) {
@@ -86,10 +92,12 @@ void KernelEmitter::alloc(const ir::Alloc& s) {
   if (!only_symbols(elements)) elements = bound_of(s, elements);
   const std::string type = memory_type(buffer->elem);
   const Range count = range(elements);
-  if (count.is_constant() && count.lo <= kStackBytesOfOne * 8) {
+  const int64_t of_one = form_ == Form::Steps ? kStackBytesOfStep : kStackBytesOfOne;
+  const int64_t of_all = form_ == Form::Steps ? kStackBytesOfStep : kStackBytesOfAll;
+  if (count.is_constant() && count.lo <= of_one * 8) {
     const int64_t n = std::max<int64_t>(static_cast<int64_t>(count.lo), 1);
     const int64_t bytes = bytes_for(buffer->elem, n);
-    if (bytes <= kStackBytesOfOne && frame_->stack_bytes + bytes <= kStackBytesOfAll) {
+    if (bytes <= of_one && frame_->stack_bytes + bytes <= of_all) {
       frame_->stack_bytes += bytes;
       declare_after_body(s, [&] {
         const std::string align =

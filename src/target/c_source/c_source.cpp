@@ -30,7 +30,9 @@ typedef struct tw_host {
 } tw_host;
 typedef int32_t (*tw_kernel)(void* const* buffers, const int64_t* scalars, const tw_host* host);
 #endif
+)";
 
+constexpr std::string_view kWarnings = R"(
 #if defined(__GNUC__) && !defined(__clang__)
 /* What is read was written before, which was checked, and conditions are as they came. */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -75,7 +77,7 @@ ir::LoopFunc prepared(ir::LoopFunc func) {
 
 }  // namespace
 
-File emit(std::span<const ir::LoopFunc> funcs, const EmitOptions& options) {
+File emit(std::span<const ir::LoopFunc> funcs, const EmitOptions& options, Form form) {
   File file;
   Names globals;
   for (const ir::LoopFunc& f : funcs)
@@ -83,13 +85,14 @@ File emit(std::span<const ir::LoopFunc> funcs, const EmitOptions& options) {
   std::string code;
   for (size_t i = 0; i < funcs.size(); ++i) {
     const ir::LoopFunc func = prepared(funcs[i]);
-    KernelEmitter kernel(func, file.entries[i].name, globals);
+    KernelEmitter kernel(func, file.entries[i].name, globals, form);
     code += kernel.run();
     file.entries[i].workspace = kernel.workspace();
   }
   std::string includes = "#include <stdbool.h>\n#include <stdint.h>\n";
   if (code.find("_Atomic(") != std::string::npos) includes = "#include <stdatomic.h>\n" + includes;
-  file.text = str(kHead, includes, kAbi, options.numerics == Numerics::Ieee ? kStrict : "",
+  file.text = str(kHead, includes, form == Form::Kernels ? kAbi : "", kWarnings,
+                  options.numerics == Numerics::Ieee ? kStrict : "",
                   helpers_for(code, kC11.function), code);
   return file;
 }

@@ -53,6 +53,32 @@ void KernelEmitter::declare_parameters(Lines& lines) const {
   if (!frame_->uses_host) lines.line("(void)host;");
 }
 
+void KernelEmitter::open_step(Lines& lines) const {
+  std::string list;
+  const auto add = [&](const std::string& parameter) {
+    list += (list.empty() ? "" : ", ") + parameter;
+  };
+  std::vector<std::string> unused;
+  for (const ir::Param& p : func_.params) {
+    const Place& place = frame_->places.at(p.buffer);
+    add(str(pointer_to(place), dialect_.restrict_pointer, " ", place.name));
+    if (!place.is_read && !place.is_written) unused.push_back(place.name);
+  }
+  for (const ir::Symbol& s : func_.symbols) {
+    const Binding& symbol = frame_->vars.at(s.var);
+    add("int64_t " + symbol.name);
+    if (!symbol.used) unused.push_back(symbol.name);
+  }
+  if (!ir::is_const(workspace_.shared, 0)) {
+    add("void* workspace");
+    if (!frame_->uses_host) unused.push_back("workspace");
+  }
+  for (const ir::Param& p : func_.params)
+    lines.line(in_comment(str(frame_->places.at(p.buffer).name, ": ", signature(p))));
+  lines.open(str("static void ", entry_, "(", list.empty() ? "void" : list, ")"));
+  for (const std::string& name : unused) lines.line(str("(void)", name, ";"));
+}
+
 std::string KernelEmitter::run() {
   Frame frame;
   frame.names = globals_;
@@ -65,11 +91,16 @@ std::string KernelEmitter::run() {
                               .read_only = p.access == ir::Access::In};
   const Lines body = inside(func_.body);
   Lines lines;
-  lines.open(str("int32_t ", entry_,
-                 "(void* const* buffers, const int64_t* scalars, const tw_host* host)"));
-  declare_parameters(lines);
-  lines.append(body);
-  lines.line("return 0;");
+  if (form_ == Form::Steps) {
+    open_step(lines);
+    lines.append(body);
+  } else {
+    lines.open(str("int32_t ", entry_,
+                   "(void* const* buffers, const int64_t* scalars, const tw_host* host)"));
+    declare_parameters(lines);
+    lines.append(body);
+    lines.line("return 0;");
+  }
   lines.close();
   frame_ = nullptr;
   return functions_ + "\n" + lines.text();
@@ -77,7 +108,7 @@ std::string KernelEmitter::run() {
 
 /// One inside another runs in that one's worker, as a plain loop.
 void KernelEmitter::parallel(const ir::For& s) {
-  if (frame_->outer || range(s.extent).hi <= 1) return serial(s);
+  if (form_ == Form::Steps || frame_->outer || range(s.extent).hi <= 1) return serial(s);
   ir::Expr min = s.min;
   if (ir::has_load(min)) {  // its value here, whatever the loop writes
     const ir::Var first(s.var.name() + "_begin");

@@ -59,8 +59,8 @@ constexpr std::string_view kReserved[] = {
     "virtual",      "void",
     "volatile",     "wchar_t",
     "while",        "worker",
-    "xor",          "xor_eq",
-    "NULL",
+    "workspace",    "xor",
+    "xor_eq",       "NULL",
 };
 
 bool is_reserved(std::string_view word) {

@@ -31,6 +31,9 @@ void link_shared_library(std::span<const Kernel> kernels, const std::string& pat
 std::string link_shared_object(std::span<const Kernel> kernels);
 /// Every ability of the machine that code for `spec` may rely on, by LLVM's names: "+avx2,+fma,…".
 std::string feature_list(const ir::TargetSpec& spec);
+/// What else than the function decides which code comes out: the version of LLVM, the CPU and its
+/// abilities, by name even where the target only says "native".
+std::string code_generator(const ir::TargetSpec& spec);
 
 /// A kernel in this process's memory; its code goes away with the last copy.
 class JitKernel {

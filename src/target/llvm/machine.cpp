@@ -7,6 +7,7 @@
 
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -21,6 +22,7 @@
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 
+#include "support/build_id.h"
 #include "support/diagnostic.h"
 #include "support/str.h"
 
@@ -106,6 +108,12 @@ std::string feature_list(const ir::TargetSpec& spec) {
   for (const auto& f : info.getEnabledProcessorFeatures())
     out += str(out.empty() ? "+" : ",+", f.Key);
   return out;
+}
+
+std::string code_generator(const ir::TargetSpec& spec) {
+  const CpuName name = cpu_name(spec);
+  const auto in_llvm = reinterpret_cast<const void*>(&LLVMInitializeX86Target);
+  return str(LLVM_VERSION_STRING, " ", build_id(in_llvm), " ", name.cpu, " ", name.features);
 }
 
 void Machine::prepare(ll::Module& module) const {

@@ -24,27 +24,6 @@ struct Joins {
   std::map<const ir::Block*, std::set<size_t>> iters;
 };
 
-struct Use {
-  Buffer buffer;
-  std::vector<Expr> indices;
-};
-
-std::vector<Use> uses_of(const ir::Block& b) {
-  std::vector<Use> out;
-  const auto see = [&](const Stmt& s) {
-    if (!s) return;
-    ir::walk(
-        s, [&](const ir::Load& l) { out.push_back({l.buffer, l.indices}); },
-        [&](const ir::Store& st) { out.push_back({st.buffer, st.indices}); },
-        [&](const ir::Update& u) {
-          for (const ir::Target& t : u.targets) out.push_back({t.buffer, t.indices});
-        });
-  };
-  see(b.init);
-  see(b.body);
-  return out;
-}
-
 /// How often a variable is mentioned by a statement's expressions, in all.
 void count_mentions(const Stmt& s, std::map<const ir::ExprNode*, int>& counts) {
   if (s) ir::walk(s, [&](const ir::VarNode& v) { ++counts[&v]; });
@@ -159,6 +138,14 @@ class Rewriting {
 
   bool is_frozen(const Buffer& b) const { return frozen_.contains(b.get()) || b->layout; }
 
+  /// Does the iterator stand for a dimension of a result that keeps its dimensions?
+  bool names_frozen(const ir::Block& b, const ir::Var& iter) const {
+    return std::ranges::any_of(b.writes, [&](const ir::Region& w) {
+      return is_frozen(w.buffer) &&
+             std::ranges::any_of(w.ranges, [&](const ir::Range& r) { return r.min == iter; });
+    });
+  }
+
   Buffer buffer(const Buffer& b) {
     if (is_frozen(b)) return b;
     if (const auto found = buffers_.find(b); found != buffers_.end()) return found->second;
@@ -245,7 +232,7 @@ class Rewriting {
       it.extent = 1;
       for (size_t i = first; i <= last; ++i) it.extent = it.extent * b.iters[i].extent;
       const bool reduces = it.kind == ir::IterKind::Reduction;
-      if (ir::is_const(it.extent, 1) && !(reduces && reductions == 1)) {
+      if (ir::is_const(it.extent, 1) && !(reduces && reductions == 1) && !names_frozen(b, it.var)) {
         reductions -= reduces;
         for (size_t i = first; i <= last; ++i) units[b.iters[i].var] = 0;
         continue;

@@ -2,19 +2,29 @@
 #include "tune/choose/choose.h"
 
 #include "tune/choose/canonical.h"
+#include "tune/choose/chain.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/rows.h"
+#include "tune/choose/scan_steps.h"
 #include "tune/choose/stage.h"
+#include "tune/choose/winograd.h"
 
 namespace tilewright::tune {
 
 schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
                                    const std::vector<std::string>& constants) {
   schedule::Schedule s(canonical(blocks), spec.instructions);
-  if (!only_blocks(blocks)) return s;
+  schedule_stages(s, spec, constants);
+  return s;
+}
+
+void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
+                     const std::vector<std::string>& constants) {
+  if (!only_blocks(s.func())) return;
   inline_stages(s);
+  schedule_winograd(s, spec, constants);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
   // Stages that run together first, from the last one up; then each of the others by itself.
@@ -24,20 +34,21 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
     return stage && stage->kind == kind;
   };
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (still(it->first, StageKind::Reduce)) schedule_chain(s, it->first, spec);
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (still(it->first, StageKind::Map)) schedule_rows(s, it->first, spec);
   // Reductions take the stage that follows along.
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Reduce && still(name, kind) &&
         !schedule_contraction(s, name, spec, constants))
-      schedule_reduction(s, name, spec);
+      schedule_reduction(s, name, spec, constants);
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Map && still(name, kind)) schedule_map(s, name, spec);
-  return s;
 }
 
 ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
                     const std::vector<std::string>& constants) {
-  return choose_schedule(blocks, spec, constants).func();
+  return with_scheduled_steps(choose_schedule(blocks, spec, constants).func(), spec, constants);
 }
 
 }  // namespace tilewright::tune

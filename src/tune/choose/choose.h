@@ -17,8 +17,12 @@ namespace tilewright::tune {
 schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
                                    const std::vector<std::string>& constants = {});
 
-/// The scheduled function alone. Its parameters have the order and the bytes of those of `blocks`,
-/// but may have fewer dimensions.
+/// The same steps for a function as it is.
+void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
+                     const std::vector<std::string>& constants);
+
+/// The scheduled function, the steps of scans in it too. Its parameters have the order and the
+/// bytes of those of `blocks`, but may have fewer dimensions.
 ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
                     const std::vector<std::string>& constants = {});
 

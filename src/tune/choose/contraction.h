@@ -27,7 +27,7 @@ bool schedule_contraction(schedule::Schedule& s, const std::string& name,
                           const ir::TargetSpec& spec, const std::vector<std::string>& constants);
 
 /// The only stage that reads the result of `producer`, when it does so element by element at its
-/// own iterators.
+/// own iterators, the last of which is the last; the others may be in another order.
 std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer);
 
 /// The loop as vectors, unrolled; the last one may be cut short.

@@ -19,7 +19,8 @@ int64_t lanes_of(const Stage& stage, const ir::TargetSpec& spec);
 void schedule_map(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec);
 /// A reduction alone in its loops: vectors over results where they are contiguous, else partial
 /// results in lanes.
-void schedule_reduction(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec);
+void schedule_reduction(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec,
+                        const std::vector<std::string>& constants);
 
 /// Lets the outermost of these perfectly nested loops run in parallel, as many of them as it takes
 /// to occupy the machine, when `work` operations are enough for that.

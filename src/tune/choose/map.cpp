@@ -99,9 +99,9 @@ void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& sp
       column && attempt(s, [&] { transpose_blocks(s, name, lane, *column); }))
     return run_parallel(s, name, count, stage.work(sizes), spec);
   size_t outer = count - 1;
-  const bool vectors = attempt(s, [&] {
+  const auto as_vectors_of = [&](size_t together) {
+    outer = count - 1;
     std::vector<LoopRef> loops = s.loops(s.block(name));
-    const size_t together = lane + 1 == count ? collapsible(stage) : 1;
     LoopRef inner = loops[lane];
     ir::Expr extent = stage.loops[lane]->extent;
     if (together > 1) {
@@ -124,8 +124,10 @@ void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& sp
       s.vectorize(s.split<2>(inner, {kOpen, width})[1]);
       ++outer;
     }
-  });
-  if (!vectors) outer = count;
+  };
+  const size_t together = lane + 1 == count ? collapsible(stage) : 1;
+  if (!attempt(s, [&] { as_vectors_of(together); }) && !attempt(s, [&] { as_vectors_of(1); }))
+    outer = count;
   run_parallel(s, name, outer, stage.work(sizes), spec);
 }
 

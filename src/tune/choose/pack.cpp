@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/lanes.h"
+#include "tune/choose/plan.h"
 #include "tune/choose/strides.h"
 
 namespace tilewright::tune {
@@ -35,6 +36,29 @@ std::optional<Operand> operand_of(const ir::Expr& factor, const ir::Var& lane) {
   return out;
 }
 
+// A block of eight rows and lanes is transposed in registers.
+constexpr int64_t kBlock = 8;
+
+/// Copies blocks of eight neighbours of the panel and eight along the last dimension of the
+/// operand, where that is another one. False, and nothing done, when they do not come in whole
+/// blocks.
+bool turn_copy(Schedule& s, const BlockRef& copy, const ir::Buffer& operand, size_t dim) {
+  const size_t last = operand->shape.size() - 1;
+  const auto whole = [&](size_t d) {
+    const auto known = ir::const_int(operand->shape[d]);
+    return known && *known % kBlock == 0;
+  };
+  if (dim == last || !whole(dim) || !whole(last)) return false;
+  return attempt(s, [&] {
+    const std::vector<LoopRef> loops = s.loops(copy);
+    const auto [p0, p1] = s.split<2>(loops[dim], {kOpen, kBlock});
+    const auto [c0, c1] = s.split<2>(loops[last], {kOpen, kBlock});
+    s.reorder({p0, c0, c1, p1});
+    s.unroll(c1);
+    s.vectorize(p1);
+  });
+}
+
 }  // namespace
 
 Panels panels_for(const Stage& stage, const ir::Expr& factor, size_t lane,
@@ -59,40 +83,59 @@ Panels panels_for(const Stage& stage, const ir::Expr& factor, size_t lane,
   return out;
 }
 
-void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, size_t lane,
-                 int64_t width, const std::vector<std::string>& constants,
-                 const ir::TargetSpec& spec) {
+void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const Plan& plan,
+                 const std::vector<std::string>& constants, const ir::TargetSpec& spec) {
   const Sizes sizes(s.func());
-  const Panels panels = panels_for(stage, factor, lane, constants, sizes);
+  const Panels panels = panels_for(stage, factor, plan.lane, constants, sizes);
   if (!panels.possible || !panels.wanted) return;
-  const auto operand = operand_of(factor, stage.block->iters[lane].var);
+  const auto& iters = stage.block->iters;
+  const auto operand = operand_of(factor, iters[plan.lane].var);
   const ir::Load& load = *operand->load;
   const std::string buffer = load.buffer->name;
+  const size_t rank = load.indices.size();
+  // Dimensions outside of the whole operation stay there; what is summed comes in the order of the
+  // loops.
+  const auto loop_of = [&](size_t d) -> size_t {
+    for (size_t i = 0; i < iters.size(); ++i)
+      if (iters[i].kind == ir::IterKind::Spatial && load.indices[d] == iters[i].var) return 0;
+    for (size_t i = 0; i < plan.reduced.size(); ++i)
+      if (load.indices[d] == iters[plan.reduced[i]].var) return i + 1;
+    return rank + plan.reduced.size();
+  };
+  std::optional<size_t> wide;
+  std::vector<size_t> others;
+  for (size_t d = 0; d < rank; ++d) {
+    if (plan.wide && load.indices[d] == iters[*plan.wide].var)
+      wide = d;
+    else if (d != operand->dim)
+      others.push_back(d);
+  }
+  if (plan.wide && !wide) return;
+  std::ranges::stable_sort(others, {}, loop_of);
   attempt(s, [&] {
     const BlockRef copy = s.cache_read(s.block(stage.name()), buffer, ir::ScopeKind::Global);
     std::vector<ir::Var> vars;
     std::vector<ir::Expr> places;
-    for (size_t d = 0; d < load.indices.size(); ++d) vars.emplace_back("i" + std::to_string(d));
-    for (size_t d = 0; d < vars.size();
-         ++d)  // dimensions outside of the whole operation stay there
-      if (d != operand->dim) places.push_back(vars[d]);
-    size_t batch = 0;
-    while (batch < operand->dim && batch + 1 < vars.size() &&
-           std::ranges::any_of(
-               stage.block->iters,
-               [&](const ir::BlockIter& it) {
-                 return it.kind == ir::IterKind::Spatial && load.indices[batch] == it.var;
-               }))
-      ++batch;
-    places.insert(places.begin() + static_cast<long>(batch), vars[operand->dim] / width);
-    places.push_back(vars[operand->dim] % width);
+    for (size_t d = 0; d < rank; ++d) vars.emplace_back("i" + std::to_string(d));
+    for (const size_t d : others) places.push_back(vars[d]);
+    const auto batch = std::ranges::count_if(others, [&](size_t d) { return loop_of(d) == 0; });
+    const size_t across = wide.value_or(operand->dim);
+    const int64_t width = wide ? plan.tile.vectors : plan.width();
+    places.insert(places.begin() + batch, vars[across] / width);
+    places.push_back(vars[across] % width);
+    if (wide) places.push_back(vars[operand->dim]);
     s.transform_layout(copy, buffer + "_global", {vars, places});
+    if (turn_copy(s, copy, load.buffer, operand->dim)) {
+      if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
+      return;
+    }
     attempt(s, [&] {
       std::vector<LoopRef> loops = s.loops(copy);
       std::vector<LoopRef> order(loops.begin(), loops.end());
       std::swap(order[operand->dim], order.back());
       if (operand->dim + 1 < loops.size()) s.reorder(order);
-      const auto [outer, inner] = s.split<2>(loops[operand->dim], {kOpen, width});
+      const auto [outer, inner] =
+          s.split<2>(loops[operand->dim], {kOpen, wide ? plan.lanes : width});
       s.vectorize(inner);
     });
     if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);

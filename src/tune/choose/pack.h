@@ -7,6 +7,8 @@
 
 namespace tilewright::tune {
 
+struct Plan;
+
 /// What is known about panels of a factor's operand along one iterator.
 struct Panels {
   bool possible = false;    // it is a single load, which the iterator indexes in one dimension
@@ -18,11 +20,13 @@ struct Panels {
 Panels panels_for(const Stage& stage, const ir::Expr& factor, size_t lane,
                   const std::vector<std::string>& constants, const Sizes& sizes);
 
-/// Copies the factor's operand into panels of `width` neighbours along iterator `lane`, where that
-/// pays: the operand is a constant, or does not lie that way and is used often.
+/// Copies the factor's operand into panels of the plan's width along its lanes, where that pays:
+/// the operand is a constant, or does not lie that way and is used often. The dimensions that are
+/// summed over follow in the order of the plan.
 ///   (k, n) -> [n / 32, k, n % 32]
-void pack_panels(schedule::Schedule& s, const Stage& stage, const ir::Expr& factor, size_t lane,
-                 int64_t width, const std::vector<std::string>& constants,
+///   (m0, m1, c0, c1, k) with lanes m1 -> [m0 / 2, c0, k, c1, m0 % 2, m1]
+void pack_panels(schedule::Schedule& s, const Stage& stage, const ir::Expr& factor,
+                 const Plan& plan, const std::vector<std::string>& constants,
                  const ir::TargetSpec& spec);
 
 }  // namespace tilewright::tune

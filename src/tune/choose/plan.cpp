@@ -51,8 +51,34 @@ void order_reduction(Plan& plan, const Stage& stage, const Contraction& c,
     }
 }
 
+/// Elements that a factor reads in all.
+double elements_of(const ir::Expr& factor, const Sizes& sizes) {
+  double all = 0;
+  ir::walk(factor, [&](const ir::Load& l) {
+    double n = 1;
+    for (const ir::Expr& e : l.buffer->shape) n *= static_cast<double>(sizes.of(e));
+    all += n;
+  });
+  return all;
+}
+
 bool contains(const std::vector<size_t>& all, size_t one) {
   return std::ranges::find(all, one) != all.end();
+}
+
+/// Is less read again when the loop over tiles of lanes is the outermost? Then the other factor is
+/// read for each of them, else the one with the lanes for each of the other loops' iterations.
+bool lanes_first(const Stage& stage, const Plan& plan, const Contraction& c, const Sizes& sizes) {
+  const bool in_a = contains(c.of_a, plan.lane);
+  const double lanes = elements_of(in_a ? c.a : c.b, sizes),
+               rows = elements_of(in_a ? c.b : c.a, sizes);
+  double around = 1;  // iterations of the loops that the lanes do not know, but for the tile's
+  for (const size_t i : in_a ? c.of_b : c.of_a)
+    if (i != plan.row) around *= static_cast<double>(extent_of(stage, i, sizes));
+  const size_t across = plan.wide.value_or(plan.lane);
+  const double tiles = static_cast<double>(extent_of(stage, across, sizes)) /
+                       static_cast<double>(plan.wide ? plan.tile.vectors : plan.width());
+  return c.shared.empty() && rows * tiles + lanes < lanes * around + rows;
 }
 
 }  // namespace
@@ -74,6 +100,18 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
     if (iters[i].kind == ir::IterKind::Spatial)
       results *= static_cast<double>(extent_of(stage, i, sizes));
 
+  // Lanes in blocks: those of the factor's iterators that count the blocks are more of them.
+  const auto wide_of = [&](size_t lane) -> std::optional<size_t> {
+    const auto known = ir::const_int(iters[lane].extent);
+    if (!known || *known > lanes || !std::has_single_bit(static_cast<uint64_t>(*known)) ||
+        *known == 1)
+      return std::nullopt;
+    std::optional<size_t> found;
+    for (const size_t i : contains(c.of_a, lane) ? c.of_a : c.of_b)
+      if (i != lane && (!found || extent_of(stage, i, sizes) > extent_of(stage, *found, sizes)))
+        found = i;
+    return found;
+  };
   std::optional<Plan> best;
   const auto consider = [&](size_t lane, size_t row) {
     const Panels panels =
@@ -81,18 +119,26 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
     if (!panels.possible && !panels.contiguous) return;
     const bool turned = lane != last;
     if (turned && (row != last || !ir::const_int(iters[row].extent))) return;
-    const int64_t rows = extent_of(stage, row, sizes), columns = extent_of(stage, lane, sizes);
     Plan plan{.lane = lane, .row = row, .lanes = lanes, .turned = turned};
-    plan.tile = choose_tile(rows, columns, terms, lanes, spec);
+    const int64_t rows = extent_of(stage, row, sizes);
+    int64_t columns = extent_of(stage, lane, sizes);
+    if (const std::optional<size_t> wide = turned ? std::nullopt : wide_of(lane)) {
+      plan.wide = wide;
+      plan.lanes = columns;
+      columns *= extent_of(stage, *wide, sizes);
+    }
+    plan.tile = choose_tile(rows, columns, terms, plan.lanes, spec);
     order_reduction(plan, stage, c, contains(c.of_a, lane) ? c.b : c.a);
-    plan.cycles = tile_cycles(plan.tile, rows, columns, terms, lanes) *
+    plan.lanes_first = lanes_first(stage, plan, c, sizes);
+    plan.cycles = tile_cycles(plan.tile, rows, columns, terms, plan.lanes) *
                   (results / static_cast<double>(rows * columns));
     if (panels.wanted && !panels.constant) plan.cycles += kPack * panels.elements;
     if (turned) {
       const int64_t vectors = rows / lanes + std::popcount(static_cast<uint64_t>(rows % lanes));
       plan.cycles += kTurn * static_cast<double>(vectors) * results / static_cast<double>(rows);
     }
-    if (!best || plan.cycles < best->cycles) best = plan;
+    // Of equals the last: its rows are closest in memory.
+    if (!best || plan.cycles <= best->cycles) best = plan;
   };
   for (const auto& [one, other] : {std::pair(&c.of_a, &c.of_b), std::pair(&c.of_b, &c.of_a)})
     for (const size_t lane : *one)

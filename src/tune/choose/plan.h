@@ -11,10 +11,13 @@ namespace tilewright::tune {
 /// How a contraction runs: which iterators (by number) are the lanes and the rows of its tiles.
 struct Plan {
   size_t lane = 0, row = 0;
+  /// When the lanes are a whole vector already: the iterator that gives the tile its vectors.
+  std::optional<size_t> wide = {};
   Tile tile;
   int64_t lanes = 1;
   std::vector<size_t> reduced;  // reduction iterators, outermost first
   int64_t unroll = 1;           // of the innermost of them
+  bool lanes_first = false;     // tiles along the lanes change slowest
   bool turned = false;          // lanes are not neighbours in the result: tiles are transposed
   double cycles = 0;
 

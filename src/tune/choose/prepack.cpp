@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/build.h"
 #include "ir/rewrite.h"
 
 namespace tilewright::tune {
@@ -29,6 +30,10 @@ struct Touched {
             written.insert(r.buffer);
           }
         });
+    ir::walk(s, [&](const ir::Alloc& a) {  // its own, and gone when it ends
+      read.erase(a.buffer);
+      written.erase(a.buffer);
+    });
   }
 };
 
@@ -58,13 +63,13 @@ Stmt without(const Stmt& s, const std::vector<Stmt>& gone, const Buffers& packed
   return ir::seq(std::move(rest), seq->span);
 }
 
-/// The parameters of `func` that `body` touches, then the packed ones.
-std::vector<ir::Param> params_of(const ir::LoopFunc& func, const Stmt& body,
-                                 const std::vector<Buffer>& packed, ir::Access access) {
+/// The parameters that `body` reads, then the packed ones.
+std::vector<ir::Param> read_by(const Stmt& body, const ir::LoopFunc& func,
+                               const std::vector<Buffer>& packed, ir::Access access) {
   const Touched touched(body);
   std::vector<ir::Param> out;
   for (const ir::Param& p : func.params)
-    if (touched.read.contains(p.buffer) || touched.written.contains(p.buffer)) out.push_back(p);
+    if (p.access == ir::Access::In && touched.read.contains(p.buffer)) out.push_back(p);
   for (const Buffer& b : packed) out.push_back({b, access});
   return out;
 }
@@ -82,11 +87,19 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
     const Touched t(s);
     const auto fixed = [&](const Buffer& b) { return known.contains(b) || t.written.contains(b); };
     const auto alone = [&](const Buffer& b) {
-      return allocated.contains(b) && std::ranges::all_of(all, [&](const Stmt& other) {
+      return allocated.contains(b) &&
+             std::ranges::all_of(b->shape,
+                                 [](const ir::Expr& e) { return ir::const_int(e).has_value(); }) &&
+             std::ranges::all_of(all, [&](const Stmt& other) {
                return other == s || !Touched(other).written.contains(b);
              });
     };
-    if (t.written.empty() || !std::ranges::all_of(t.read, fixed) ||
+    const bool sized = std::ranges::none_of(
+        func.symbols, [&](const ir::Symbol& symbol) { return ir::uses(s, symbol.var); });
+    // What reads nothing at all is cheaper computed than kept.
+    const bool reads =
+        std::ranges::any_of(t.read, [&](const Buffer& b) { return known.contains(b); });
+    if (!sized || !reads || t.written.empty() || !std::ranges::all_of(t.read, fixed) ||
         !std::ranges::all_of(t.written, alone))
       continue;
     taken.push_back(s);
@@ -97,11 +110,14 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
   }
   if (out.packed.empty()) return out;
   out.prepare.name += "_prepare";
+  out.prepare.symbols.clear();
   out.prepare.body = ir::seq(taken);
   // Not all of a panel is written where it is wider than what is left.
-  out.prepare.params = params_of(func, out.prepare.body, out.packed, ir::Access::InOut);
+  out.prepare.params = read_by(out.prepare.body, func, out.packed, ir::Access::InOut);
   out.run.body = without(func.body, taken, {out.packed.begin(), out.packed.end()});
-  out.run.params = params_of(func, out.run.body, out.packed, ir::Access::In);
+  out.run.params = read_by(out.run.body, func, out.packed, ir::Access::In);
+  for (const ir::Param& p : func.params)  // also results without elements, which nothing writes
+    if (p.access != ir::Access::In) out.run.params.push_back(p);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "ir/build.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/lanes.h"
+#include "tune/choose/pack.h"
 #include "tune/choose/plan.h"
 #include "tune/choose/strides.h"
 
@@ -45,9 +46,14 @@ int64_t rows_of(const ir::Expr& extent) {
   return known ? std::min<int64_t>(*known, 4) : 1;
 }
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 /// Vectors of results over all terms, kept in registers; the stage that follows inside.
 void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lanes,
-                      const std::optional<Stage>& after, const ir::TargetSpec& spec) {
+                      const std::optional<Stage>& after, const ir::TargetSpec& spec,
+                      const std::vector<std::string>& constants) {
   const Sizes sizes(s.func());
   const auto& iters = stage.block->iters;
   const auto columns = ir::const_int(iters[lane].extent);
@@ -66,6 +72,13 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
     lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(*columns)));
   const int64_t vectors =
       row ? 1 : choose_tile(1, sizes.of(iters[lane].extent), taps, lanes, spec).vectors;
+  // Constants lie in the order in which they are read.
+  Plan plan{.lane = lane, .row = lane, .tile = {1, vectors}, .lanes = lanes};
+  for (size_t i = 0; i < iters.size(); ++i)
+    if (iters[i].kind == ir::IterKind::Reduction) plan.reduced.push_back(i);
+  for (const ir::Load* l : stage.loads())
+    if (contains(constants, l->buffer->name) && l->indices.size() > 1)
+      pack_panels(s, stage, ir::Expr::of(*l), plan, constants, spec);
 
   const BlockRef block = s.block(stage.name());
   const std::vector<LoopRef> loops = s.loops(block);
@@ -154,7 +167,8 @@ size_t result_loops(const Stage& stage) {
 
 }  // namespace
 
-void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSpec& spec) {
+void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
+                        const std::vector<std::string>& constants) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
@@ -165,8 +179,9 @@ void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSp
   const double work = stage.work(sizes);
   bool done = false;
   if (stage.block->iters[lane].kind == ir::IterKind::Spatial)
-    done = attempt(
-        s, [&] { results_in_lanes(s, stage, lane, lanes, epilogue_of(func, stage), spec); });
+    done = attempt(s, [&] {
+      results_in_lanes(s, stage, lane, lanes, epilogue_of(func, stage), spec, constants);
+    });
   else
     attempt(s, [&] { terms_in_lanes(s, stage, lane, lanes); });
   if (done) return;

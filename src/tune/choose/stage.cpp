@@ -100,6 +100,19 @@ std::optional<Stage> find_stage(const ir::LoopFunc& func, const std::string& nam
   return std::nullopt;
 }
 
+std::vector<Use> uses_of(const ir::Block& block) {
+  std::vector<Use> out;
+  for (const ir::Stmt& s : {block.init, block.body})
+    if (s)
+      ir::walk(
+          s, [&](const ir::Load& l) { out.push_back({l.buffer, l.indices}); },
+          [&](const ir::Store& st) { out.push_back({st.buffer, st.indices}); },
+          [&](const ir::Update& u) {
+            for (const ir::Target& t : u.targets) out.push_back({t.buffer, t.indices});
+          });
+  return out;
+}
+
 bool only_blocks(const ir::LoopFunc& func) { return only_blocks(func.body); }
 
 }  // namespace tilewright::tune

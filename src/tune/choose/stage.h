@@ -42,6 +42,13 @@ std::vector<Stage> stages_of(const ir::LoopFunc& func);
 /// The stage of that name, if it is there.
 std::optional<Stage> find_stage(const ir::LoopFunc& func, const std::string& name);
 
+/// An access of a block's body.
+struct Use {
+  ir::Buffer buffer;
+  std::vector<ir::Expr> indices;
+};
+std::vector<Use> uses_of(const ir::Block& block);
+
 /// Does the function consist of blocks in loops and allocations only?
 bool only_blocks(const ir::LoopFunc& func);
 

@@ -22,13 +22,18 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   const BlockRef block = s.block(stage.name());
   const std::vector<LoopRef> loops = s.loops(block);
   const auto& iters = stage.block->iters;
-  const auto [l0, l1] = s.split<2>(loops[plan.lane], {kOpen, plan.width()});
+  const size_t across = plan.wide.value_or(plan.lane);
+  const int64_t width = plan.wide ? plan.tile.vectors : plan.width();
+  const auto [l0, l1] = s.split<2>(loops[across], {kOpen, width});
   const auto [r0, r1] = s.split<2>(loops[plan.row], {kOpen, plan.tile.rows});
   std::vector<TileLoop> outer;
   for (size_t i = 0; i < loops.size(); ++i)
-    if (iters[i].kind == ir::IterKind::Spatial && i != plan.lane && i != plan.row)
+    if (iters[i].kind == ir::IterKind::Spatial && i != plan.lane && i != plan.row && i != across)
       outer.push_back({loops[i], sizes.of(iters[i].extent), true});
-  outer.push_back(tiles_of(l0, iters[plan.lane], plan.width(), sizes));
+  // The factor with the lanes is read once for each iteration of the loops around its own: where it
+  // is the larger one, its loop is the outermost.
+  const TileLoop columns = tiles_of(l0, iters[across], width, sizes);
+  outer.insert(plan.lanes_first ? outer.begin() : outer.end(), columns);
   outer.push_back(tiles_of(r0, iters[plan.row], plan.tile.rows, sizes));
   const size_t together = order_for_threads(outer, spec);
   std::vector<LoopRef> order;
@@ -37,6 +42,7 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   for (const size_t i : plan.reduced) order.push_back(loops[i]);
   order.push_back(r1);
   order.push_back(l1);
+  if (plan.wide) order.push_back(loops[plan.lane]);
   s.reorder(order);
 
   std::vector<BlockRef> tiles;  // besides the sums: what runs once for each tile
@@ -57,7 +63,8 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   tiles.push_back(s.decompose_reduction(block, loops[plan.reduced.front()]));
   if (plan.unroll > 1) s.unroll(s.split<2>(loops[plan.reduced.back()], {kOpen, plan.unroll})[1]);
   s.unroll(r1);
-  as_vectors(s, l1, plan.lanes);
+  if (plan.wide) s.unroll(l1);
+  as_vectors(s, plan.wide ? loops[plan.lane] : l1, plan.lanes);
   for (const BlockRef& b : tiles) {
     const std::vector<LoopRef> own = s.loops(b);
     as_vectors(s, own.back(), plan.lanes);

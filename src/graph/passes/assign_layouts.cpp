@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the channels of feature maps in blocks, and chooses among the algorithms of operators, where
+// that makes all kernels together faster.
+//   %a: f32[1, 64, 56, 56] = group(%x, …) conv_relu() { … }
+//   %b: f32[1, 64, 56, 56] = group(%a, …) conv_relu() { … }
+//   ->  %a: f32[1, 64, 56, 56] blocks(16) = …, what %b reads
+// Every kernel can read and write either layout, so nothing is converted by itself: a value is laid
+// out once, and what that costs its producer and each consumer is asked of the cost model. The
+// cheapest combination of all choices is found over the whole graph.
+#include <algorithm>
+#include <unordered_map>
+
+#include "graph/call.h"
+#include "graph/choices.h"
+#include "graph/dependence.h"
+#include "graph/layout.h"
+#include "graph/op_def.h"
+#include "graph/passes/passes.h"
+#include "support/str.h"
+
+namespace tilewright::graph {
+namespace {
+
+// Values of one kernel whose combinations are all asked for.
+constexpr size_t kTogether = 4;
+constexpr double kImpossible = 1e18;
+
+bool is_kernel(const Node& n) { return n.op->special == Special::Group || is_computed(*n.op); }
+
+bool has_channels(const Node& n) {
+  if (n.op->special != Special::Group) return n.op->channels;
+  return std::ranges::any_of(n.bodies[0].nodes, [](const Node& m) { return m.op->channels; });
+}
+
+/// Calls f with every value that the node or a body of it reads.
+void for_each_use(const Node& node, const std::function<void(ValueId)>& f) {
+  for (const ValueId id : node.inputs)
+    if (id != kNoValue) f(id);
+  for (const Function& body : node.bodies) {
+    for (const Node& inner : body.nodes) for_each_use(inner, f);
+    for (const ValueId id : body.outputs) f(id);
+  }
+}
+
+class Assignment {
+ public:
+  Assignment(Graph& graph, PassContext& context) : graph_(graph), context_(context) {
+    find_candidates();
+    std::vector<CostTable> costs;
+    for (const Node& n : graph_.main().nodes)
+      if (is_kernel(n)) add_costs(n, costs);
+    const Choices best = cheapest(vars_.size(), costs);
+    for (size_t v = 0; v < vars_.size(); ++v) {
+      set(v, best.chosen[v]);
+      report(v, best, costs);
+    }
+    for (Node& n : graph_.main().nodes)
+      if (is_kernel(n)) n = std::move(fastest(n).node);
+  }
+
+ private:
+  /// The size of blocks that a value may have; 0: it stays row-major.
+  int64_t block_of(ValueId id) const {
+    const TensorType* t = graph_.type(id).tensor();
+    if (!t || t->strings || t->rank() < 3 || graph_.value(id).constant || ir::bits(t->elem) < 8)
+      return 0;
+    int64_t places = 1;
+    for (size_t d = 2; d < t->shape.size(); ++d)
+      places *= std::min<int64_t>(ir::const_int(t->shape[d]).value_or(64), 1 << 20);
+    const auto channels = ir::const_int(t->shape[1]);
+    if (!channels || *channels == 0 || places <= 1) return 0;
+    const int64_t lanes = context_.services.vector_bits / ir::bits(t->elem);
+    for (const int64_t size : {lanes, lanes / 2})
+      if (size >= 4 && *channels % size == 0) return size;
+    return 0;
+  }
+
+  /// Values that kernels alone make and read, and that hang together with an operator on channels.
+  void find_candidates() {
+    const Function& main = graph_.main();
+    std::unordered_map<ValueId, bool> possible, wanted;
+    const auto keep = [&](ValueId id) { possible[id] = false; };
+    for (const Node& n : main.nodes) {
+      for (const ValueId id : n.outputs)
+        if (id != kNoValue && is_kernel(n) && !n.op->loops)
+          possible.try_emplace(id, block_of(id) > 0);
+      if (!is_kernel(n) || n.op->loops) for_each_use(n, keep);
+    }
+    for (const ValueId id : main.outputs) keep(id);
+    for (const SymbolInfo& s : graph_.symbols) {
+      if (const FromElement* e = std::get_if<FromElement>(&s.source)) keep(e->value);
+      if (const FromExtent* e = std::get_if<FromExtent>(&s.source)) keep(e->value);
+    }
+    for (bool more = true; more;) {
+      more = false;
+      for (const Node& n : main.nodes) {
+        if (!is_kernel(n)) continue;
+        std::vector<ValueId> all = n.outputs;
+        all.insert(all.end(), n.inputs.begin(), n.inputs.end());
+        const bool near =
+            has_channels(n) || std::ranges::any_of(all, [&](ValueId id) { return wanted[id]; });
+        for (const ValueId id : all)
+          if (near && id != kNoValue && possible[id] && !wanted[id]) wanted[id] = more = true;
+      }
+    }
+    for (const Node& n : main.nodes)
+      for (const ValueId id : n.outputs)
+        if (id != kNoValue && wanted[id]) {
+          var_of_[id] = vars_.size();
+          vars_.push_back(id);
+        }
+  }
+
+  void set(size_t var, bool blocked) {
+    TensorType type = *graph_.type(vars_[var]).tensor();
+    type.layout = blocked ? channel_blocks(type.shape, block_of(vars_[var])) : nullptr;
+    graph_.value(vars_[var]).type = type;
+  }
+
+  /// The cycles of the node's kernel when some of its values, by bit, are in blocks.
+  double cost(const Node& n, const std::vector<size_t>& vars, size_t blocked) {
+    for (size_t i = 0; i < vars.size(); ++i) set(vars[i], blocked >> i & 1);
+    return fastest(n).cycles;
+  }
+
+  struct Fastest {
+    Node node;
+    double cycles;
+  };
+  /// The node with the algorithm that takes the fewest cycles, values laid out as they are.
+  Fastest fastest(const Node& n) {
+    Fastest best{n, context_.services.cycles(graph_, n).value_or(kImpossible)};
+    Node now = n;
+    std::vector<Node*> members = {&now};
+    if (n.op->special == Special::Group) {
+      members.clear();
+      for (Node& m : now.bodies[0].nodes) members.push_back(&m);
+    }
+    for (Node* m : members) {
+      for (size_t a = 1; a < m->op->algorithms.size(); ++a) {
+        const Algorithm& algorithm = m->op->algorithms[a];
+        const Call call(graph_, *m->op, m->attrs, m->inputs, m->origin, m->bodies);
+        if (!algorithm.applies || !algorithm.applies(call) ||
+            std::ranges::find(context_.skip, algorithm.name) != context_.skip.end())
+          continue;
+        m->algorithm = a;
+        const double cycles = context_.services.cycles(graph_, now).value_or(kImpossible);
+        if (cycles < best.cycles) best = {now, cycles};
+      }
+      m->algorithm = 0;
+    }
+    return best;
+  }
+
+  void add_costs(const Node& n, std::vector<CostTable>& costs) {
+    std::vector<size_t> vars;  // results last
+    for (const auto* ids : {&n.inputs, &n.outputs})
+      for (const ValueId id : *ids)
+        if (const auto found = var_of_.find(id);
+            found != var_of_.end() && std::ranges::find(vars, found->second) == vars.end())
+          vars.push_back(found->second);
+    if (vars.empty()) return;
+    if (vars.size() <= kTogether) {
+      CostTable t{vars, {}};
+      for (size_t at = 0; at < size_t{1} << vars.size(); ++at) t.table.push_back(cost(n, vars, at));
+      costs.push_back(std::move(t));
+      for (const size_t v : vars) set(v, false);
+      return;
+    }
+    // Too many for all combinations: each one against the last, as if they did not know each other.
+    const size_t last = vars.size() - 1, all = (size_t{1} << vars.size()) - 1;
+    const double same[2] = {cost(n, vars, 0), cost(n, vars, all)};
+    costs.push_back({{vars[last]}, {same[0], same[1]}});
+    for (size_t i = 0; i < last; ++i)
+      costs.push_back({{vars[i], vars[last]},
+                       {0, cost(n, vars, size_t{1} << i) - same[0],
+                        cost(n, vars, all ^ size_t{1} << i) - same[1], 0}});
+    for (const size_t v : vars) set(v, false);
+  }
+
+  void report(size_t var, const Choices& best, const std::vector<CostTable>& costs) {
+    double here = 0, otherwise = 0;
+    for (const CostTable& t : costs) {
+      const auto found = std::ranges::find(t.vars, var);
+      if (found == t.vars.end()) continue;
+      size_t at = 0;
+      for (size_t i = 0; i < t.vars.size(); ++i)
+        at |= static_cast<size_t>(best.chosen[t.vars[i]]) << i;
+      here += t.table[at];
+      otherwise += t.table[at ^ size_t{1} << (found - t.vars.begin())];
+    }
+    context_.layouts.push_back({.value = graph_.value(vars_[var]).name,
+                                .block = best.chosen[var] ? block_of(vars_[var]) : 0,
+                                .cycles = here,
+                                .otherwise = otherwise});
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+  std::vector<ValueId> vars_;
+  std::unordered_map<ValueId, size_t> var_of_;
+};
+
+}  // namespace
+
+Graph assign_layouts(Graph graph, PassContext& context) {
+  if (context.services.cycles) Assignment(graph, context);
+  return graph;
+}
+
+}  // namespace tilewright::graph

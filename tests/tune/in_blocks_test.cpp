@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/choose/in_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include "te/parse.h"
+#include "tune/chosen.h"
+
+namespace tilewright::tune {
+namespace {
+
+ir::LoopFunc blocks_of(const char* text) { return lower::to_blocks(te::parse_program(text)); }
+
+/// The elements of an array of shape [n, c, …] as pieces of its dimension `dim` lie in memory.
+ir::Array in_pieces(const ir::Array& a, size_t dim, int64_t size) {
+  ir::Array out = a;
+  int64_t before = 1, after = 1;
+  for (size_t d = 0; d < dim; ++d) before *= a.shape[d];
+  for (size_t d = dim + 1; d < a.shape.size(); ++d) after *= a.shape[d];
+  const int64_t extent = a.shape[dim];
+  for (int64_t b = 0; b < before; ++b)
+    for (int64_t c = 0; c < extent; ++c)
+      for (int64_t i = 0; i < after; ++i)
+        out.cells[static_cast<size_t>(((b * (extent / size) + c / size) * after + i) * size +
+                                      c % size)] =
+            a.cells[static_cast<size_t>((b * extent + c) * after + i)];
+  out.shape[dim] = extent / size;
+  out.shape.push_back(size);
+  return out;
+}
+
+/// What differs when the parameters lie in pieces; empty when nothing does.
+std::string difference(const ir::LoopFunc& before, const std::vector<Pieces>& pieces,
+                       const ir::TargetSpec& spec) {
+  const auto after = in_blocks(before, pieces);
+  if (!after) return "impossible";
+  ir::verify(*after);
+  const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact};
+  const auto shapes = shapes_at(before, {}), now = shapes_at(*after, {});
+  std::vector<ir::Array> expected, got;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    expected.push_back(
+        ir::random_array(before.params[i].buffer->elem, shapes[i], 17 + i, ir::Arithmetic::Exact));
+  const auto arranged = [&](std::vector<ir::Array> all) {
+    for (const Pieces& p : pieces) all[p.param] = in_pieces(all[p.param], p.dim, p.size);
+    for (size_t i = 0; i < all.size(); ++i) all[i].shape = now[i];
+    return all;
+  };
+  got = arranged(expected);
+  ir::interpret(before, expected, {}, options);
+  ir::interpret(*after, got, {}, options);
+  const std::vector<ir::Array> want = arranged(expected);
+  for (size_t i = 0; i < want.size(); ++i)
+    if (want[i].cells != got[i].cells) return before.params[i].buffer->name + ir::print(*after);
+  return wrong_choice(*after, spec);
+}
+
+const char* const kConvolution =
+    "te c(X: f32[1, 8, 6, 7], W: f32[12, 8, 3, 3], b: f32[12], R: f32[1, 12, 6, 7]) {\n"
+    "  P[n in 1, c in 8, y in 8, x in 9] =\n"
+    "      guard(1 <= y && y < 7 && 1 <= x && x < 8, X[n, c, y - 1, x - 1], 0.0)\n"
+    "  S[n in 1, m in 12, y in 6, x in 7] =\n"
+    "      sum(c in 8, i in 3, j in 3) P[n, c, y + i, x + j] * W[m, c, i, j]\n"
+    "  Y[n in 1, m in 12, y in 6, x in 7] = max(S[n, m, y, x] + b[m] + R[n, m, y, x], 0.0)\n"
+    "  return Y\n}";
+
+TEST(InBlocks, AConvolutionWithAnyOfItsFeatureMapsInBlocks) {
+  const ir::LoopFunc f = blocks_of(kConvolution);
+  for (int mask = 0; mask < 8; ++mask) {
+    std::vector<Pieces> pieces;
+    for (const auto& [bit, param] : {std::pair(1, size_t{0}), {2, size_t{3}}, {4, size_t{4}}})
+      if (mask & bit) pieces.push_back({param, 1, 4});
+    EXPECT_EQ(difference(f, pieces, small_machine()), "") << mask;
+  }
+}
+
+TEST(InBlocks, CutsTheIteratorsAlongTheBlocks) {
+  const auto f = in_blocks(blocks_of(kConvolution), {{0, 1, 4}, {4, 1, 4}});
+  const std::string text = ir::print(*f);
+  EXPECT_NE(text.find("Y: out f32[1, 3, 6, 7, 4]"), std::string::npos) << text;
+  EXPECT_NE(text.find("X: in f32[1, 2, 6, 7, 4]"), std::string::npos) << text;
+  EXPECT_NE(text.find("W: in f32[3, 4, 2, 4, 3, 3]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("%"), std::string::npos) << text;
+}
+
+TEST(InBlocks, OneChannelAtATime) {
+  EXPECT_EQ(difference(blocks_of("te d(X: f32[2, 8, 6, 7], W: f32[8, 1, 3, 3]) {\n"
+                                 "  Y[n in 2, c in 8, y in 4, x in 5] =\n"
+                                 "      sum(i in 3, j in 3) X[n, c, y + i, x + j] * W[c, 0, i, j]\n"
+                                 "  return Y\n}"),
+                       {{0, 1, 4}, {2, 1, 4}}, small_machine()),
+            "");
+}
+
+TEST(InBlocks, ChannelsBesideEachOther) {
+  const ir::LoopFunc f = blocks_of(
+      "te c(A: f32[1, 8, 5], B: f32[1, 12, 5]) {\n"
+      "  Y[n in 1, c in 20, x in 5] = guard(c < 8, A[n, c, x],\n"
+      "      guard(8 <= c, B[n, c - 8, x], 0.0))\n  return Y\n}");
+  EXPECT_EQ(difference(f, {{0, 1, 4}, {1, 1, 4}, {2, 1, 4}}, small_machine()), "");
+  EXPECT_EQ(difference(f, {{1, 1, 4}}, small_machine()), "");
+}
+
+TEST(InBlocks, RefusesABlockSizeThatLeavesSomeOver) {
+  EXPECT_FALSE(in_blocks(blocks_of(kConvolution), {{0, 1, 3}}));
+}
+
+}  // namespace
+}  // namespace tilewright::tune
