@@ -30,7 +30,7 @@ std::string print(const ir::Buffer& buffer) {
   return str("`", buffer->name, "`: ", ir::name(buffer->elem), "[", out, "]");
 }
 
-/// The values of the symbols so far; the last dimension that is just a symbol decides nothing new.
+/// The values of the symbols: as given, else the first dimension that is just the symbol.
 class Symbols {
  public:
   Symbols(const ir::LoopFunc& func, const std::map<std::string, int64_t>& given) : func_(func) {
