@@ -52,6 +52,21 @@ void for_each_use(const Node& node, F&& f) {
   }
 }
 
+/// Calls f with every value whose memory a result of If or Loop may take over: what a branch hands
+/// through, and what a loop without iterations starts from.
+template <class F>
+void for_each_shared(const Node& node, F&& f) {
+  if (node.op->special == Special::View) f(node.inputs[0]);
+  if (node.op->special != Special::Control) return;
+  for (const graph::ValueId id : node.inputs)
+    if (id != kNoValue) f(id);
+  for (const Function& body : node.bodies) {
+    for (const Node& inner : body.nodes) for_each_shared(inner, f);
+    for (const graph::ValueId id : body.outputs)
+      if (id != kNoValue) f(id);
+  }
+}
+
 /// Is what the node makes written by a kernel?
 bool by_kernel(const Node& node) {
   return node.op->host.empty() &&
@@ -178,6 +193,13 @@ void Planner::lifetimes(const Function& main) {
     if (const FromExtent* e = std::get_if<FromExtent>(&s.source)) last_[root(e->value)] = end;
   }
   for (const ValueId id : main.outputs) last_[root(id)] = end;
+  for (auto node = main.nodes.rbegin(); node != main.nodes.rend(); ++node) {
+    if (node->op->special != Special::Control) continue;
+    int last = 0;
+    for (const ValueId id : node->outputs)
+      if (id != kNoValue) last = std::max(last, last_[root(id)]);
+    for_each_shared(*node, [&](ValueId id) { last_[root(id)] = std::max(last_[root(id)], last); });
+  }
   std::vector<ValueId> ids;
   std::vector<MemoryItem> items;
   for (const Node& node : main.nodes) {
