@@ -12,15 +12,20 @@
 namespace tilewright::driver {
 namespace {
 
-#if defined(__x86_64__)
-#define TW_WIDE(isa) __attribute__((target(isa), optimize("O3", "fp-contract=fast"), noinline))
+#if defined(__clang__)
+#define TW_FAST
 #else
-#define TW_WIDE(isa) __attribute__((noinline))
+#define TW_FAST , optimize("O3", "fp-contract=fast")
+#endif
+#if defined(__x86_64__)
+#define TW_WIDE(isa) __attribute__((noinline, target(isa) TW_FAST))
+#else
+#define TW_WIDE(isa) __attribute__((noinline TW_FAST))
 #endif
 
 /// The loops with vectors of `Bytes`; what they compute is returned, so that they are not dropped.
 #define TW_LOOPS(suffix, isa, Bytes)                                                          \
-  typedef float V##suffix __attribute__((vector_size(Bytes), aligned(64), may_alias));        \
+  typedef float V##suffix __attribute__((vector_size(Bytes), may_alias));                     \
   constexpr int kLanes##suffix = (Bytes) / 4;                                                 \
   TW_WIDE(isa) float fma##suffix(int64_t n) {                                                 \
     V##suffix a = V##suffix{} + 0.999f, b = V##suffix{} + 0.001f;                             \
