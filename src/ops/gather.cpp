@@ -162,14 +162,21 @@ void gather_nd_from_onnx(const OnnxNode& n, Builder& g) {
                      {n.need(0), n.need(1)}));
 }
 
-/// The places where the condition holds are the indices.
+/// The places where the condition holds are the indices. It may be shorter than the dimension, and
+/// what it says past its end is not heard.
 void compress_from_onnx(const OnnxNode& n, Builder& g) {
-  ValueId data = n.need(0);
+  ValueId data = n.need(0), condition = n.need(1);
   if (!n.has_attr("axis")) data = g.call(op("reshape"), ReshapeAttrs{}, {data, g.ints({-1})});
-  const ValueId count = g.call(op("nonzero_count"), NoAttrs{}, {n.need(1)});
-  const ValueId places = g.call(op("nonzero"), NoAttrs{}, {n.need(1), count});  // [1, count]
+  const Shape shape = g.tensor(data).shape;
+  const auto rank = static_cast<int64_t>(shape.size());
+  const int64_t axis = n.attr_int("axis", 0), normal = axis < 0 ? axis + rank : axis;
+  if (normal >= 0 && normal < rank)  // otherwise `gather` refuses
+    condition = g.call(slice_op(), NoAttrs{},
+                       {condition, g.ints({0}), g.formulas({shape[static_cast<size_t>(normal)]})});
+  const ValueId count = g.call(op("nonzero_count"), NoAttrs{}, {condition});
+  const ValueId places = g.call(op("nonzero"), NoAttrs{}, {condition, count});  // [1, count]
   const ValueId list = g.call(op("squeeze"), NoAttrs{}, {places, g.ints({0})});
-  g.output(n, g.call(op("gather"), AxisAttrs{n.attr_int("axis", 0)}, {data, list}));
+  g.output(n, g.call(op("gather"), AxisAttrs{axis}, {data, list}));
 }
 
 }  // namespace

@@ -20,12 +20,17 @@ struct Operand {
   Shape batch = {};
   Dim outer = {}, inner = {};  // rows of A or columns of B; what is summed over
 
-  At at(const At& batch_at, const te::Expr& o, const te::Expr& k) const {
+  At at(const At& batch_at, const te::Expr& o, const te::Expr& k, bool may_repeat) const {
     if (vector) return {k};
     At out;
     const size_t missing = batch_at.size() - batch.size();
-    for (size_t d = 0; d < batch.size(); ++d)
-      out.push_back(ir::is_const(batch[d], 1) ? te::Expr(0) : batch_at[missing + d]);
+    for (size_t d = 0; d < batch.size(); ++d) {
+      const te::Expr& i = batch_at[missing + d];
+      const bool symbolic = !ir::const_int(batch[d]);
+      out.push_back(ir::is_const(batch[d], 1) ? te::Expr(0)
+                    : may_repeat && symbolic  ? te::min(i, te::Expr(batch[d]) - 1)
+                                              : i);
+    }
     const bool outer_first = left != transposed;
     out.push_back(outer_first ? o : k);
     out.push_back(outer_first ? k : o);
@@ -52,8 +57,21 @@ Operand operand(const Call& call, size_t i) {
   return out;
 }
 
+/// Does a constant extent meet one that the run tells? That may be 1. Two that the run tells are
+/// taken to be equal: exporters give one size several names.
+bool may_repeat(const Operand& a, const Operand& b) {
+  for (size_t i = 1; i <= std::min(a.batch.size(), b.batch.size()); ++i) {
+    const Dim &x = a.batch[a.batch.size() - i], &y = b.batch[b.batch.size() - i];
+    if (!ir::is_const(x, 1) && !ir::is_const(y, 1) &&
+        ir::const_int(x).has_value() != ir::const_int(y).has_value())
+      return true;
+  }
+  return false;
+}
+
 Shape product_shape(const Call& call, const Operand& a, const Operand& b) {
-  Shape shape = broadcast(call, a.batch, b.batch);
+  Shape shape = may_repeat(a, b) ? broadcast_at_run(call, a.batch, b.batch)
+                                 : broadcast(call, a.batch, b.batch);
   if (!a.vector) shape.push_back(a.outer);
   if (!b.vector) shape.push_back(b.outer);
   return shape;
@@ -63,13 +81,16 @@ Shape product_shape(const Call& call, const Operand& a, const Operand& b) {
 te::Tensor product(const Call& call, const te::Tensor& ta, const te::Tensor& tb, ir::Elem acc) {
   const Operand a = operand(call, 0), b = operand(call, 1);
   const te::Axis k = te::reduce_axis(call.equal(a.inner, b.inner, "the summed dimension"), "k");
+  const bool repeats = may_repeat(a, b);
   return te::compute(
       "matmul", te_shape(product_shape(call, a, b)), [&](const std::vector<te::Var>& axes) {
         At batch = indices_of(axes);
         te::Expr i = 0, j = 0;
         if (!b.vector) j = batch.back(), batch.pop_back();
         if (!a.vector) i = batch.back(), batch.pop_back();
-        return te::sum(as(acc, ta.at(a.at(batch, i, k))) * as(acc, tb.at(b.at(batch, j, k))), k);
+        return te::sum(
+            as(acc, ta.at(a.at(batch, i, k, repeats))) * as(acc, tb.at(b.at(batch, j, k, repeats))),
+            k);
       });
 }
 

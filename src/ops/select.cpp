@@ -76,15 +76,12 @@ void clip_with_attributes(const OnnxNode& n, Builder& g) {
   g.output(n, g.call(op("clip"), NoAttrs{}, {n.need(0), limit("min"), limit("max")}));
 }
 
-/// The slope is broadcast to the shape of x, never the other way.
+/// ONNX broadcasts the slope to the shape of x; ONNX Runtime, and so this, x to the slope's as well.
 std::vector<Type> infer_prelu(const Call& call) {
   need(call, 0, Kind::Number, "ops.prelu.type");
   need_same_elem(call, 0, 1);
-  if (call.rank(1) > call.rank(0))
-    call.refuse("ops.prelu.slope", "the slope has more dimensions than the input",
-                "give a slope that can be broadcast to the shape of the input");
-  broadcast_at_run(call, call.shape(0), call.shape(1));
-  return {call.type(0)};
+  return {TensorType{.elem = call.elem(0),
+                     .shape = broadcast_at_run(call, call.shape(0), call.shape(1))}};
 }
 
 std::vector<te::Tensor> define_prelu(const Call& call) {

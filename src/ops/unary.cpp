@@ -101,9 +101,11 @@ Expr softsign(const Expr& x) {
   return in_wide(x, [](const Expr& v) { return v / (1 + te::abs(v)); });
 }
 
+/// ONNX defines it by HardSigmoid with an attribute, which is an f32 whatever x is.
 Expr hard_swish(const Expr& x) {
-  return in_wide(
-      x, [](const Expr& v) { return v * te::max(te::min(v * te::rational(1, 6) + 0.5, 1), 0); });
+  return in_wide(x, [](const Expr& v) {
+    return v * te::max(te::min(v * static_cast<double>(1.0F / 6.0F) + 0.5, 1), 0);
+  });
 }
 
 }  // namespace

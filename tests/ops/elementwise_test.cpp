@@ -32,6 +32,15 @@ TEST(Unary, TakesASizeOfZero) {
             (std::vector<int64_t>{0, 3}));
 }
 
+TEST(PRelu, BroadcastsBothWays) {
+  for (const bool symbolic : {false, true}) {
+    const auto y = run_node({.op = "PRelu", .symbolic = symbolic},
+                            {floats({2, 1}, {-2, 3}), floats({3}, {1, 2, 4})});
+    EXPECT_EQ(y[0]->shape, (std::vector<int64_t>{2, 3}));
+    EXPECT_EQ(numbers(y[0]), (std::vector<double>{-2, -4, -8, 3, 3, 3}));
+  }
+}
+
 TEST(Activation, TakesItsNumbersFromTheNode) {
   const TestNode elu{.op = "Elu", .attributes = {{"alpha", 2.0F}}};
   EXPECT_NEAR(numbers(run_node(elu, {floats({2}, {-1, 3})})[0])[0], 2 * std::expm1(-1.0), 1e-6);

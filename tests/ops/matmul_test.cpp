@@ -18,6 +18,14 @@ TEST(MatMul, BroadcastsStacksOfSymbolicSizes) {
             (Numbers{7, 10, 15, 22}));
 }
 
+TEST(MatMul, RepeatsAStackThatTheRunTellsIsOne) {
+  const auto a = floats({1, 1, 2}, {1, 2});
+  const auto b = floats({3, 2, 1}, {1, 1, 2, 0, 0, 3});
+  const auto y = run_node({.op = "MatMul", .constants = {1}, .symbolic = true}, {a, b});
+  EXPECT_EQ(y[0]->shape, (Ints{3, 1, 1}));
+  EXPECT_EQ(numbers(y[0]), (Numbers{3, 2, 6}));
+}
+
 TEST(MatMul, TakesVectorsOnEitherSide) {
   const auto v = floats({2}, {1, 2});
   const auto m = floats({2, 3}, {1, 2, 3, 4, 5, 6});

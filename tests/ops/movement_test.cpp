@@ -92,6 +92,16 @@ TEST(Gather, TakesWhatAConditionHolds) {
   EXPECT_EQ(numbers(out[0]), (Numbers{2, 5}));
 }
 
+TEST(Gather, HearsNoConditionPastTheEnd) {
+  for (const bool symbolic : {false, true}) {
+    const TestNode node{
+        .op = "Compress", .attributes = {{"axis", int64_t{-1}}}, .symbolic = symbolic};
+    const auto out = run_node(node, {kMatrix, ints({5}, {0, 1, 1, 1, 1}, ir::Elem::Bool)});
+    EXPECT_EQ(out[0]->shape, (Ints{2, 2}));
+    EXPECT_EQ(numbers(out[0]), (Numbers{2, 3, 5, 6}));
+  }
+}
+
 TEST(Pad, RepeatsCropsAndFills) {
   const auto pad = [](const std::string& mode, const Ints& pads) {
     return numbers(run_node({.op = "Pad", .attributes = {{"mode", mode}}},

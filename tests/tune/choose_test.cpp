@@ -199,6 +199,8 @@ const Kernel kKernels[] = {
      "  S[b in m, i in n] = sum(j in 12) X[b, i, j]\n  M[b in m, i in n] = S[b, i] / 12.0\n"
      "  Y[b in m, i in n, j in 12] = X[b, i, j] - M[b, i]\n  return X, Y\n}",
      {{1, 1}, {2, 9}}},
+    {"sums_of_columns_that_are_not_there",
+     "te s(X: f32[21, 0]) {\n  S[j in 0] = sum(i in 21) X[i, j]\n  return S\n}"},
     {"mean_over_rows",
      "te m(X: f32[21, 35]) {\n  S[j in 35] = sum(i in 21) X[i, j]\n"
      "  M[j in 35] = S[j] / 21.0\n  return M\n}"},

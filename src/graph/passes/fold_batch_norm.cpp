@@ -14,6 +14,7 @@ bool batch_norm(Rewriter& r, const Node& n) {
   if (n.op->name != "batch_norm" || attr<int64_t>(n, "per_element")) return false;
   const TensorType* x = r.tensor(n.inputs[0]);
   if (!x || !is_wide_float(x->elem)) return false;
+  const ir::Elem elem = x->elem;  // `x` does not outlive the making of values
   std::vector<double> parameters[4];  // scale, bias, mean, variance
   for (size_t i = 0; i < 4; ++i) {
     const Constant& c = r.value(n.inputs[i + 1]).constant;
@@ -29,8 +30,8 @@ bool batch_norm(Rewriter& r, const Node& n) {
   }
   std::vector<int64_t> shape(static_cast<size_t>(std::max(x->rank() - 1, 1)), 1);
   shape[0] = static_cast<int64_t>(scale.size());
-  const ValueId factor = r.constant(float_constant(x->elem, shape, factors));
-  const ValueId shift = r.constant(float_constant(x->elem, shape, shifts));
+  const ValueId factor = r.constant(float_constant(elem, shape, factors));
+  const ValueId shift = r.constant(float_constant(elem, shape, shifts));
   return r.replace(n.outputs[0], r.call("add", {r.call("mul", {n.inputs[0], factor}), shift}));
 }
 

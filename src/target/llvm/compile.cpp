@@ -23,8 +23,7 @@ struct Emitted {
 };
 
 Emitted emit_module(const ir::LoopFunc& func, const ir::TargetSpec& spec,
-                    const EmitOptions& options, const Machine& machine,
-                    Scheduling scheduling = Scheduling::OfTheCpu) {
+                    const EmitOptions& options, const Machine& machine, Scheduling scheduling) {
   Emitted out;
   out.context = std::make_unique<ll::LLVMContext>();
   out.module = std::make_unique<ll::Module>(func.name, *out.context);
@@ -34,6 +33,27 @@ Emitted emit_module(const ir::LoopFunc& func, const ir::TargetSpec& spec,
   machine.set_cpu(*out.module, scheduling);
   out.workspace = emitter.workspace();
   return out;
+}
+
+/// `work` on a machine and a module with the kernel.
+template <class Work>
+auto with_module(const ir::LoopFunc& func, const ir::TargetSpec& spec, const EmitOptions& options,
+                 Scheduling scheduling, Work&& work) {
+  MachineLease machine(spec);
+  Emitted emitted = emit_module(func, spec, options, *machine, scheduling);
+  try {
+    return work(*machine, emitted);
+  } catch (const GivenUp& e) {
+    machine.leak();
+    (void)emitted.module.release();
+    (void)emitted.context.release();
+    throw Error(
+        {.code = "target.llvm.given_up",
+         .at = func.span,
+         .message = str("LLVM makes no code of `", func.name, "` for `", spec.name, "`"),
+         .notes = {e.what()},
+         .help = "choose another target or schedule; as no input should lead here, report it"});
+  }
 }
 
 std::string print(const ll::Module& module) {
@@ -50,13 +70,12 @@ Kernel emit_object(const ir::LoopFunc& func, const ir::TargetSpec& spec,
   Kernel best;
   int fewest = INT_MAX;
   for (const Scheduling scheduling : {Scheduling::OfTheCpu, Scheduling::Generic}) {
-    const MachineLease machine(spec);
-    const Emitted emitted = emit_module(func, spec, options, *machine, scheduling);
-    machine->optimize(*emitted.module);
-    std::string code = machine->generate(*emitted.module, Machine::Output::Object);
-    // No one scheduler keeps every tile in registers: where vectors were spilled, try the other.
-    const int spills = spills_in_hot_loops(code, *machine);
-    if (spills < fewest) {
+    with_module(func, spec, options, scheduling, [&](Machine& machine, const Emitted& emitted) {
+      machine.optimize(*emitted.module);
+      std::string code = machine.generate(*emitted.module, Machine::Output::Object);
+      // No one scheduler keeps every tile in registers: where vectors were spilled, try the other.
+      const int spills = spills_in_hot_loops(code, machine);
+      if (spills >= fewest) return;
       fewest = spills;
       best = {.entry = func.name,
               .format = CodeFormat::Object,
@@ -65,26 +84,28 @@ Kernel emit_object(const ir::LoopFunc& func, const ir::TargetSpec& spec,
               .needs = spec.isa,
               .numerics = options.numerics,
               .workspace = emitted.workspace};
-    }
-    if (spills == 0) break;
+    });
+    if (fewest == 0) break;
   }
   return best;
 }
 
 std::string emit_assembly(const ir::LoopFunc& func, const ir::TargetSpec& spec,
                           const EmitOptions& options) {
-  const MachineLease machine(spec);
-  const Emitted emitted = emit_module(func, spec, options, *machine);
-  machine->optimize(*emitted.module);
-  return machine->generate(*emitted.module, Machine::Output::Assembly);
+  return with_module(func, spec, options, Scheduling::OfTheCpu,
+                     [](Machine& machine, const Emitted& emitted) {
+                       machine.optimize(*emitted.module);
+                       return machine.generate(*emitted.module, Machine::Output::Assembly);
+                     });
 }
 
 std::string emit_llvm_ir(const ir::LoopFunc& func, const ir::TargetSpec& spec,
                          const EmitOptions& options, bool optimized) {
-  const MachineLease machine(spec);
-  const Emitted emitted = emit_module(func, spec, options, *machine);
-  if (optimized) machine->optimize(*emitted.module);
-  return print(*emitted.module);
+  return with_module(func, spec, options, Scheduling::OfTheCpu,
+                     [&](Machine& machine, const Emitted& emitted) {
+                       if (optimized) machine.optimize(*emitted.module);
+                       return print(*emitted.module);
+                     });
 }
 
 JitKernel compile(const ir::LoopFunc& func, const ir::TargetSpec& spec,

@@ -12,6 +12,7 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -48,6 +49,9 @@ void initialize_llvm() {
     LLVMInitializeRISCVAsmPrinter();
     LLVMInitializeRISCVAsmParser();
     LLVMInitializeRISCVDisassembler();
+    const auto give_up = [](void*, const char* reason, bool) { throw GivenUp(reason); };
+    ll::install_fatal_error_handler(give_up);
+    ll::install_bad_alloc_error_handler(give_up);
     return true;
   }();
   (void)done;
@@ -144,14 +148,19 @@ void Machine::optimize(ll::Module& module) {
 std::string Machine::generate(ll::Module& module, Output output) const {
   ll::SmallVector<char, 0> bytes;
   ll::raw_svector_ostream stream(bytes);
-  ll::legacy::PassManager passes;
+  auto passes = std::make_unique<ll::legacy::PassManager>();
   const bool failed =
-      target_->addPassesToEmitFile(passes, stream, nullptr,
+      target_->addPassesToEmitFile(*passes, stream, nullptr,
                                    output == Output::Object ? ll::CodeGenFileType::ObjectFile
                                                             : ll::CodeGenFileType::AssemblyFile,
                                    /*DisableVerify=*/true);
   require(!failed, "LLVM cannot emit code for a target of ours");
-  passes.run(module);
+  try {
+    passes->run(module);
+  } catch (const GivenUp&) {
+    (void)passes.release();
+    throw;
+  }
   return {bytes.data(), bytes.size()};
 }
 
@@ -183,6 +192,7 @@ MachineLease::MachineLease(const ir::TargetSpec& spec)
 }
 
 MachineLease::~MachineLease() {
+  if (!machine_) return;
   const std::lock_guard lock(kept().mutex);
   kept().machines[key_].push_back(std::move(machine_));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "llvm/IR/Module.h"
@@ -12,6 +13,13 @@
 namespace tilewright::target::llvm {
 
 namespace ll = ::llvm;
+
+/// LLVM gave up. What it was working on must be leaked: parts of it point into frames that are gone
+/// without having been cleaned up.
+class GivenUp : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// By which model of the machine instructions are put in order.
 enum class Scheduling : uint8_t { OfTheCpu, Generic };
@@ -37,7 +45,7 @@ class Machine {
   void optimize(ll::Module& module);
 
   enum class Output : uint8_t { Object, Assembly };
-  /// Machine code or its text.
+  /// Machine code or its text. May throw GivenUp, as `optimize` may.
   std::string generate(ll::Module& module, Output output) const;
 
   const ll::TargetMachine& target() const { return *target_; }
@@ -57,6 +65,7 @@ class MachineLease {
   MachineLease& operator=(const MachineLease&) = delete;
   Machine& operator*() const { return *machine_; }
   Machine* operator->() const { return machine_.get(); }
+  void leak() { (void)machine_.release(); }
 
  private:
   std::string key_;

@@ -173,6 +173,8 @@ void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSp
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
   if (stage.kind != StageKind::Reduce) return;
+  for (const ir::BlockIter& it : stage.block->iters)
+    if (ir::is_const(it.extent, 0)) return;  // nothing to do in any order
   const int64_t lanes = lanes_of(stage, spec);
   if (lanes == 1) return;
   const size_t lane = best_lane_iter(stage, sizes);

@@ -175,6 +175,23 @@ void expect_error(const LoopFunc& f, const char* target, const char* code, const
   }
 }
 
+/// LLVM ends the process where it has no instruction for what it is given; we do not.
+TEST(Instr, ThatLlvmDoesNotHaveIsAnError) {
+  ir::TargetSpec lies = parse_target("amx");
+  lies.cpu = "x86-64";  // a machine that has no tiles
+  lies.features = "";
+  for (int i = 0; i < 2; ++i) {
+    try {
+      emit_object(amx(4), lies);
+      FAIL() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.diagnostic.code, "target.llvm.given_up");
+      EXPECT_NE(std::string(e.what()).find("`amx`"), std::string::npos) << e.what();
+    }
+    EXPECT_FALSE(emit_object(amx(4), parse_target("amx")).code.empty());
+  }
+}
+
 TEST(Instr, RefusesOperandsThatAreApart) {
   const LoopFunc dense = dots("vpdpbusd", 8, Elem::U8, Elem::I8, Elem::I32, 4, true, 2);
   const LoopFunc apart = dense.with_body(rewrite(dense.body, [](const InstrCall& c, auto&) -> Stmt {
