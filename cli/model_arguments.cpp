@@ -20,7 +20,9 @@ void ModelArguments::add(CLI::App& command) {
       .add_option("--target", targets,
                   "host, or a name that `targets` lists; several (v3,v4): one module for all")
       ->delimiter(',');
-  command.add_option("--dim", dims, "NAME=VALUE or NAME=LOW..HIGH of a dimension; may be repeated");
+  command.add_option("--dim", dims,
+                     "NAME=VALUE, NAME=LOW..HIGH, or with kernels of their own for some values "
+                     "NAME=LOW..HIGH:V,V; may be repeated");
   command.add_option("--skip", skip, "leave out a pass by name; may be repeated");
   command.add_flag("--no-cache", no_cache, "make every kernel anew, and keep none");
 }

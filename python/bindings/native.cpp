@@ -6,6 +6,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind_schedule.h"
@@ -26,11 +27,12 @@ using namespace tilewright;
 namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
-using Dims = std::map<std::string, std::pair<int64_t, int64_t>>;
+using Dims = std::map<std::string, std::tuple<int64_t, int64_t, std::vector<int64_t>>>;
 
 graph::Graph read(const nb::object& model, const Dims& dims) {
   frontend::onnx::ImportOptions options;
-  for (const auto& [name, range] : dims) options.dims[name] = {range.first, range.second};
+  for (const auto& [name, range] : dims)
+    options.dims[name] = {std::get<0>(range), std::get<1>(range), std::get<2>(range)};
   if (nb::isinstance<nb::str>(model))
     return frontend::onnx::read_model(std::filesystem::path(nb::cast<std::string>(model)), options);
   const nb::bytes bytes = nb::cast<nb::bytes>(model);

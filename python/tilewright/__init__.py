@@ -27,7 +27,8 @@ Error = _native.Error
 Path = Union[str, "os.PathLike[str]"]
 # A path, the bytes of an ONNX model, an onnx.ModelProto, or a torch.nn.Module.
 Model = Union[Path, bytes, bytearray, memoryview, Any]
-Dims = Mapping[str, Union[int, tuple[int, int]]]
+# A value, a range, or a range with values that get kernels of their own.
+Dims = Mapping[str, Union[int, tuple[int, int], tuple[int, int, Sequence[int]]]]
 # An array or what NumPy or DLPack makes one of; a list for a sequence; None for an optional without a value.
 Input = Union[np.ndarray, Sequence[Any], Any, None]
 Output = Union[np.ndarray, list, None]
@@ -40,15 +41,17 @@ class PerformanceWarning(UserWarning):
 
 
 def _ranges(dims: Optional[Dims]):
-    return {k: (v, v) if isinstance(v, int) else tuple(v) for k, v in (dims or {}).items()}
+    """What the user says of each dimension as (low, high, points)."""
+    ranges = {k: (v, v) if isinstance(v, int) else tuple(v) for k, v in (dims or {}).items()}
+    return {k: (v[0], v[1], list(v[2]) if len(v) > 2 else []) for k, v in ranges.items()}
 
 
 def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional[Dims] = None, skip: Sequence[str] = (),
             example_inputs: Any = None, dynamic_shapes: Any = None) -> Module:  # noqa: A001 -- the name users expect
     """Compiles a model for a target and returns a Module that runs it here.
 
-    `dims` maps names of dimensions to a value or a (low, high) range; `threads` is the module's default for running and
-    never changes its bits. A torch.nn.Module is exported with `example_inputs` (and `dynamic_shapes`, as
+    `dims` maps names of dimensions to a value, a (low, high) range, or (low, high, points) with values that get kernels of
+    their own; `threads` is the module's default for running and never changes its bits. A torch.nn.Module is exported with `example_inputs` (and `dynamic_shapes`, as
     torch.onnx.export takes them). A PerformanceWarning names each kernel that is not fast.
     """
     with path_or_bytes(model, example_inputs, dynamic_shapes) as given:

@@ -75,10 +75,13 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
     else if (stage == "loops")
       out += ir::print(ir::Unit{{}, {}, {k.blocks}});
     else if (stage == "scheduled")
-      out += ir::print(ir::Unit{{}, {}, {tune::choose(k.blocks, options.target, k.constants)}});
+      out += ir::print(ir::Unit{
+          {}, {}, {tune::choose(k.blocks, options.target, k.constants, k.variant_of.get())}});
     else if (stage == "final" || stage == "code") {
       const ir::LoopFunc final = lower_for_cpu(
-          tune::prepack(tune::choose(k.blocks, options.target, k.constants), k.constants).run,
+          tune::prepack(tune::choose(k.blocks, options.target, k.constants, k.variant_of.get()),
+                        k.constants)
+              .run,
           options.target);
       out += stage == "final" ? ir::print(ir::Unit{{}, {}, {final}})
                               : target::llvm::emit_assembly(final, options.target, options.emit);

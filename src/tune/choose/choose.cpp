@@ -21,7 +21,13 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
 }
 
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
-                     const std::vector<std::string>& given) {
+                     const std::vector<std::string>& constants) {
+  TileVectors vectors;
+  schedule_stages(s, spec, constants, vectors);
+}
+
+void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
+                     const std::vector<std::string>& given, TileVectors& vectors) {
   if (!only_blocks(s.func())) return;
   inline_stages(s);
   const std::vector<std::string> constants = with_derived(s.func(), given);
@@ -41,15 +47,22 @@ void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
   // Reductions take the stage that follows along.
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Reduce && still(name, kind) &&
-        !schedule_contraction(s, name, spec, constants))
+        !schedule_contraction(s, name, spec, constants, vectors[name]))
       schedule_reduction(s, name, spec, constants);
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Map && still(name, kind)) schedule_map(s, name, spec);
 }
 
 ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
-                    const std::vector<std::string>& constants) {
-  return with_scheduled_steps(choose_schedule(blocks, spec, constants).func(), spec, constants);
+                    const std::vector<std::string>& constants, const ir::LoopFunc* variant_of) {
+  TileVectors vectors;
+  if (variant_of) {
+    schedule::Schedule general(canonical(*variant_of), spec.instructions);
+    schedule_stages(general, spec, constants, vectors);
+  }
+  schedule::Schedule s(canonical(blocks), spec.instructions);
+  schedule_stages(s, spec, constants, vectors);
+  return with_scheduled_steps(s.func(), spec, constants);
 }
 
 }  // namespace tilewright::tune

@@ -79,7 +79,7 @@ void as_vectors(Schedule& s, const LoopRef& loop, int64_t lanes) {
 void keep_whole_vectors(Schedule& s, const Stage& stage, const BlockRef& block,
                         const std::string& buffer, size_t lane, int64_t lanes) {
   const auto known = ir::const_int(stage.block->iters[lane].extent);
-  if (known && *known % lanes == 0) return;
+  if (!known || *known % lanes == 0) return;  // symbolic ones are rounded up
   const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
   std::vector<ir::Var> vars;
   std::vector<ir::Expr> places;
@@ -95,14 +95,15 @@ void keep_whole_vectors(Schedule& s, const Stage& stage, const BlockRef& block,
 }
 
 bool schedule_contraction(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                          const std::vector<std::string>& constants) {
+                          const std::vector<std::string>& constants, int64_t& vectors) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
   const auto c = as_contraction(stage);
   if (!c) return false;
-  const auto plan = best_plan(stage, *c, sizes, spec, constants);
+  const auto plan = best_plan(stage, *c, sizes, spec, constants, vectors);
   if (!plan) return false;
+  vectors = plan->tile.vectors;
   std::optional<Stage> after = epilogue_of(func, stage);
   if (after && plan->turned && !in_order(*after, stage.result())) after.reset();
   const bool lane_in_a = std::ranges::count(c->of_a, plan->lane) > 0;

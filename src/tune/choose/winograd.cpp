@@ -106,10 +106,11 @@ bool schedule_winograd(Schedule& s, const ir::TargetSpec& spec,
                        const std::vector<std::string>& constants) {
   const ir::LoopFunc func = s.func();
   const auto stages = winograd_stages(func, spec);
+  int64_t vectors = 0;
   return stages && attempt(s, [&] {
            schedule_weights(s);
            schedule_patches(s, stages->moved, spec);
-           schedule_contraction(s, "winograd_products", spec, constants);
+           schedule_contraction(s, "winograd_products", spec, constants, vectors);
            schedule_results(s, stages->last, spec);
          });
 }
