@@ -14,7 +14,9 @@ Action add_compile(CLI::App& app);
 Action add_run(CLI::App& app);
 Action add_bench(CLI::App& app);
 Action add_check(CLI::App& app);
+Action add_explain(CLI::App& app);
 Action add_cache(CLI::App& app);
+Action add_completion(CLI::App& app);
 Action add_opt(CLI::App& app);
 Action add_targets(CLI::App& app);
 

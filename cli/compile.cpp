@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/compile.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 
@@ -23,12 +24,33 @@ void write_c(const ModelArguments& model, std::filesystem::path path, const std:
   std::cout << driver::describe(c, driver::measure_c(c, name, compiler));
 }
 
+/// How good the plan of the memory is.
+void describe(const Module& module) {
+  for (const ModuleVariant& v : module.variants) {
+    const Plan& plan = v.plan;
+    char text[200];
+    std::snprintf(text, sizeof text, "%s: arena %.3f MB, %.3f times what lives at once",
+                  v.triple.c_str(), static_cast<double>(plan.laid_out_bytes) / 1e6,
+                  plan.live_bytes > 0 ? static_cast<double>(plan.laid_out_bytes) /
+                                            static_cast<double>(plan.live_bytes)
+                                      : 1.0);
+    std::cout << text;
+    if (plan.arena_bytes >= plan.constants.size()) {
+      std::snprintf(text, sizeof text, "; for the largest inputs %.3f MB",
+                    static_cast<double>(plan.arena_max) / 1e6);
+      std::cout << (plan.arena_max > 0 ? text : "; not bounded");
+    }
+    std::cout << "\n";
+  }
+}
+
 }  // namespace
 
 Action add_compile(CLI::App& app) {
   struct State {
     ModelArguments model;
     std::string emit, output, c, library, compiler = "cc";
+    bool verbose = false;
   };
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
@@ -38,13 +60,15 @@ Action add_compile(CLI::App& app) {
       "--emit", s->emit,
       "print graph, fused, te, loops, scheduled, final or code instead; of a .tw text also c");
   c->add_option("-o", s->output, "the file to write");
+  c->add_flag("-v", s->verbose, "say how much memory a run of the module takes");
   c->add_option("--emit-c", s->c,
-                "write plain C11 that needs no runtime instead: FILE.c and FILE.h, or a folder");
+                "write plain C11 that needs no runtime instead: FILE.c and FILE.h, or a folder")
+      ->excludes("--target");
   c->add_option("--emit-library", s->library,
                 "write a library and its C header instead: libNAME.so or libNAME.a");
   c->add_option("--cc", s->compiler, "the C compiler, with the flags of its machine");
   return [s] {
-    if (s->model.is_text()) {
+    if (s->model.is_text() && !s->output.ends_with(".twm")) {
       driver::CompileOptions options;
       options.target = driver::target_from_name(s->model.targets.at(0));
       options.emit = driver::stage_from_name(s->emit.empty() ? "code" : s->emit);
@@ -72,8 +96,9 @@ Action add_compile(CLI::App& app) {
                    .message = "no file to write the module to",
                    .notes = {},
                    .help = "name one with -o OUT.twm, or use --emit, --emit-library or --emit-c"});
-    const std::string problem =
-        write_module(driver::compile_model(graph, s->model.options()), s->output);
+    const Module module = driver::compile_model(graph, s->model.options());
+    if (s->verbose) describe(module);
+    const std::string problem = write_module(module, s->output);
     if (!problem.empty())
       throw Error({.code = "driver.file.write",
                    .at = {},

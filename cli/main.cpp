@@ -11,10 +11,15 @@ namespace {
 int run(int argc, char** argv) {
   CLI::App app{"Tilewright: a compiler for deep learning"};
   app.require_subcommand(1);
+  app.footer(
+      "A model to a module:   tilewright compile model.onnx -o model.twm\n"
+      "Its results:           tilewright run model.twm --inputs in.npz --outputs out.npz\n"
+      "Where the time goes:   tilewright explain model.onnx --html report.html\n"
+      "More about a command:  tilewright COMMAND --help");
   using namespace tilewright::cli;
   Action action;
-  for (Action (*add)(CLI::App&) :
-       {add_compile, add_run, add_bench, add_check, add_opt, add_targets, add_cache}) {
+  for (Action (*add)(CLI::App&) : {add_compile, add_run, add_bench, add_check, add_explain, add_opt,
+                                   add_targets, add_cache, add_completion}) {
     const Action own = add(app);
     app.get_subcommands({}).back()->callback([&action, own] { action = own; });
   }

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model_arguments.h"
 
-#include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <unistd.h>
 
 #include "driver/compile.h"
 #include "driver/kernel_cache.h"
 #include "frontend/onnx/import.h"
 #include "module/writer.h"
+#include "progress.h"
 
 namespace tilewright::cli {
 
 void ModelArguments::add(CLI::App& command) {
-  command.add_option("MODEL", model, "an ONNX model")->required();
+  command
+      .add_option("MODEL", model, "an ONNX model, a graph as .tw text or, to run it, a .twm module")
+      ->required();
   command
       .add_option("--target", targets,
                   "host, or a name that `targets` lists; several (v3,v4): one module for all")
       ->delimiter(',');
-  command.add_option("--dim", dims, "NAME=VALUE or NAME=LOW..HIGH of a dimension; may be repeated");
+  command.add_option("--dim", dims,
+                     "NAME=VALUE, NAME=LOW..HIGH, or with kernels of their own for some values "
+                     "NAME=LOW..HIGH:V,V; may be repeated");
   command.add_option("--skip", skip, "leave out a pass by name; may be repeated");
   command.add_flag("--no-cache", no_cache, "make every kernel anew, and keep none");
 }
@@ -28,6 +31,7 @@ bool ModelArguments::is_text() const { return model.ends_with(".tw"); }
 bool ModelArguments::is_module() const { return model.ends_with(".twm"); }
 
 graph::Graph ModelArguments::read() const {
+  if (is_text()) return driver::read_graph_file(model);
   frontend::onnx::ImportOptions import;
   for (const std::string& dim : dims) import.dims.insert(frontend::onnx::parse_dim(dim));
   return frontend::onnx::read_model(std::filesystem::path(model), import);
@@ -41,10 +45,7 @@ driver::ModelOptions ModelArguments::options() const {
   options.skip = skip;
   if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
   options.warn = [](const std::string& line) { std::cerr << "warning: " << line << "\n"; };
-  if (isatty(STDERR_FILENO))
-    options.progress = [](size_t done, size_t all) {
-      std::fprintf(stderr, "\r%zu of %zu kernels%s", done, all, done == all ? "\n" : "");
-    };
+  options.progress = progress_bar("kernels");
   return options;
 }
 

@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "driver/check_model.h"
+#include "driver/onnx_runtime.h"
 #include "model_arguments.h"
 
 namespace tilewright::cli {
@@ -64,18 +65,29 @@ Action add_bench(CLI::App& app) {
 Action add_check(CLI::App& app) {
   struct State {
     ModelArguments model;
-    std::string inputs;
+    std::string inputs, against = "reference", repro = "repro";
     double tolerance = 1e-4;
   };
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
-      "check", "Compare a compiled model with the interpreter; on a difference, find its cause");
+      "check",
+      "Compare a compiled model with another way to run it; on a difference, find the cause");
   s->model.add(*c);
   c->add_option("--inputs", s->inputs, "an .npz file with an array for each input")->required();
+  c->add_option("--against", s->against,
+                "reference: the interpreter; onnxruntime: that of $TILEWRIGHT_PYTHON or python3")
+      ->check(CLI::IsMember({"reference", "onnxruntime"}));
   c->add_option("--tolerance", s->tolerance, "greatest difference, relative to the greatest value");
+  c->add_option("--repro", s->repro,
+                "on a difference, write the first wrong operator to NAME.tw and NAME.npz");
   return [s] {
-    const driver::CheckReport report = driver::check_model(s->model.read(), s->model.options(),
-                                                           read_inputs(s->inputs), s->tolerance);
+    const std::vector<frontend::NamedTensor> inputs = read_inputs(s->inputs);
+    driver::CheckOptions options{
+        .model = s->model.options(), .tolerance = s->tolerance, .values = {}, .repro = s->repro};
+    if (s->against == "onnxruntime")
+      options.values = driver::run_onnx_runtime(s->model.model, inputs);
+    const driver::CheckReport report =
+        driver::check_model(s->model.read(), inputs, std::move(options));
     std::cout << driver::print(report);
     return report.equal ? 0 : 3;
   };

@@ -81,6 +81,7 @@ function(tw_add_runtime_library)
     COMPATIBILITY SameMajorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
     DESTINATION ${package} COMPONENT runtime)
+  file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # it works wherever it is installed
   configure_file(${PROJECT_SOURCE_DIR}/cmake/tilewright-runtime.pc.in tilewright-runtime.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/tilewright-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
     COMPONENT runtime)

@@ -6,15 +6,20 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bind_schedule.h"
 #include "driver/model.h"
 #include "driver/reference.h"
+#include "error.h"
 #include "frontend/onnx/import.h"
 #include "module.h"
 #include "module/writer.h"
 #include "ops/all.h"
+#include "register_op.h"
 #include "target/host.h"
+#include "te.h"
 
 namespace nb = nanobind;
 using namespace tilewright;
@@ -22,11 +27,12 @@ using namespace tilewright;
 namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
-using Dims = std::map<std::string, std::pair<int64_t, int64_t>>;
+using Dims = std::map<std::string, std::tuple<int64_t, int64_t, std::vector<int64_t>>>;
 
 graph::Graph read(const nb::object& model, const Dims& dims) {
   frontend::onnx::ImportOptions options;
-  for (const auto& [name, range] : dims) options.dims[name] = {range.first, range.second};
+  for (const auto& [name, range] : dims)
+    options.dims[name] = {std::get<0>(range), std::get<1>(range), std::get<2>(range)};
   if (nb::isinstance<nb::str>(model))
     return frontend::onnx::read_model(std::filesystem::path(nb::cast<std::string>(model)), options);
   const nb::bytes bytes = nb::cast<nb::bytes>(model);
@@ -70,18 +76,22 @@ nb::list reference(const nb::object& model, const nb::list& inputs) {
   return out;
 }
 
-nb::bytes compile(const nb::object& model, const std::string& target, const Dims& dims,
+/// The module's bytes, and what is slower than it should be, a line each.
+nb::tuple compile(const nb::object& model, const std::string& target, const Dims& dims,
                   const std::vector<std::string>& skip) {
   const graph::Graph graph = read(model, dims);
+  std::vector<std::string> warnings;
   driver::ModelOptions options;
   options.target = target::parse_target(target);
   options.skip = skip;
+  options.warn = [&](const std::string& line) { warnings.push_back(line); };
   std::vector<std::byte> bytes;
   {
     nb::gil_scoped_release released;
     bytes = module_bytes(driver::compile_model(graph, options));
   }
-  return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                        warnings);
 }
 
 std::string emit(const nb::object& model, const std::string& stage, const std::string& target,
@@ -113,11 +123,16 @@ nb::list onnx_rules() {
 }  // namespace
 
 NB_MODULE(_native, m) {
-  nb::exception<Error>(m, "Error", PyExc_ValueError);
+  python::bind_error(m);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"));
   m.def("emit", emit, nb::arg("model"), nb::arg("stage"), nb::arg("target"), nb::arg("dims"),
         nb::arg("skip"));
   python::bind_module(m);
+  nb::module_ te = m.def_submodule("te");
+  python::bind_expressions(te);
+  python::bind_programs(te);
+  python::bind_schedule(m);
+  python::bind_register_op(m);
   m.def("onnx_rules", onnx_rules);
   m.def("reference", reference, nb::arg("model"), nb::arg("inputs"));
 }

@@ -3,68 +3,97 @@
 
     import tilewright as tw
     module = tw.compile("model.onnx")
-    y, = module.run({"x": x})
+    y = module(x)
 """
+from __future__ import annotations
+
 import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional, Union
 
 import numpy as np
 
-from . import _native
+from . import _native, te
 from ._arrays import from_native, to_native
+from ._models import path_or_bytes
+from ._ops import register_op
+from .schedule import Kernel, Schedule, instruction
 
-__all__ = ["Module", "Error", "compile", "emit", "reference", "load"]
+__all__ = ["Error", "Kernel", "Module", "PerformanceWarning", "Schedule", "compile", "emit", "instruction", "load",
+           "reference", "register_op", "te"]
 Error = _native.Error
 
+Path = Union[str, "os.PathLike[str]"]
+# A path, the bytes of an ONNX model, an onnx.ModelProto, or a torch.nn.Module.
+Model = Union[Path, bytes, bytearray, memoryview, Any]
+# A value, a range, or a range with values that get kernels of their own.
+Dims = Mapping[str, Union[int, tuple[int, int], tuple[int, int, Sequence[int]]]]
+# An array or what NumPy or DLPack makes one of; a list for a sequence; None for an optional without a value.
+Input = Union[np.ndarray, Sequence[Any], Any, None]
+Output = Union[np.ndarray, list, None]
+# Name, element type, dimensions: numbers, or names and formulas of those that a run tells.
+Port = tuple[str, str, tuple[Union[int, str], ...]]
 
-def _model_bytes_or_path(model):
-    """A path, bytes, an onnx.ModelProto, or a torch.nn.Module with its example inputs."""
-    if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model)
-    if isinstance(model, (bytes, bytearray, memoryview)):
-        return bytes(model)
-    if hasattr(model, "SerializeToString"):
-        return model.SerializeToString()
-    raise TypeError(f"cannot compile a {type(model).__name__}: give a path, bytes or an onnx.ModelProto")
+
+class PerformanceWarning(UserWarning):
+    """Something that is slower than it should be."""
 
 
-def compile(model, target="host", threads=0, dims=None, skip=()):  # noqa: A001 -- the name users expect
+def _ranges(dims: Optional[Dims]):
+    """What the user says of each dimension as (low, high, points)."""
+    ranges = {k: (v, v) if isinstance(v, int) else tuple(v) for k, v in (dims or {}).items()}
+    return {k: (v[0], v[1], list(v[2]) if len(v) > 2 else []) for k, v in ranges.items()}
+
+
+def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional[Dims] = None, skip: Sequence[str] = (),
+            example_inputs: Any = None, dynamic_shapes: Any = None) -> Module:  # noqa: A001 -- the name users expect
     """Compiles a model for a target and returns a Module that runs it here.
 
-    `dims` maps names of dimensions to a value or a (low, high) range; `threads` is the module's
-    default for running and never changes its bits.
+    `dims` maps names of dimensions to a value, a (low, high) range, or (low, high, points) with values that get kernels of
+    their own; `threads` is the module's default for running and never changes its bits. A torch.nn.Module is exported with `example_inputs` (and `dynamic_shapes`, as
+    torch.onnx.export takes them). A PerformanceWarning names each kernel that is not fast.
     """
-    ranges = {k: (v, v) if isinstance(v, int) else tuple(v) for k, v in (dims or {}).items()}
-    return Module(_native.compile(_model_bytes_or_path(model), target, ranges, list(skip)), threads)
+    with path_or_bytes(model, example_inputs, dynamic_shapes) as given:
+        twm, slow = _native.compile(given, target, _ranges(dims), list(skip))
+    for line in slow:
+        warnings.warn(line, PerformanceWarning, stacklevel=2)
+    return Module(twm, threads)
 
 
-def emit(model, stage, target="host", dims=None, skip=()):
+def emit(model: Model, stage: str, target: str = "host", dims: Optional[Dims] = None, skip: Sequence[str] = ()) -> str:
     """A point of the path as text: graph, fused, te, loops, scheduled, final or code."""
-    ranges = {k: (v, v) if isinstance(v, int) else tuple(v) for k, v in (dims or {}).items()}
-    return _native.emit(_model_bytes_or_path(model), stage, target, ranges, list(skip))
+    with path_or_bytes(model) as given:
+        return _native.emit(given, stage, target, _ranges(dims), list(skip))
 
 
-def load(twm, threads=0):
+def load(twm: Union[Path, bytes], threads: int = 0) -> Module:
     """A module from a .twm file, which is mapped and must stay as it is, or from its bytes."""
     return Module(twm if isinstance(twm, bytes) else os.fspath(twm), threads)
 
 
-def reference(model, inputs):
+def reference(model: Model, inputs: Sequence[Input]) -> list[Output]:
     """Runs a model operator by operator with the interpreter: slow, and what all else is compared with."""
     native = [to_native(np.asarray(x)) for x in inputs]
-    return [from_native(y) for y in _native.reference(_model_bytes_or_path(model), native)]
+    with path_or_bytes(model) as given:
+        return [from_native(y) for y in _native.reference(given, native)]
 
 
 class Module:
     """A compiled model. Threads may share it; each run has a context of its own."""
 
-    def __init__(self, twm, threads=0):
+    def __init__(self, twm: Union[str, bytes], threads: int = 0) -> None:
         self._native = _native.Module(twm, threads)
-        self.inputs = self._native.inputs()    # (name, element type, dimensions)
-        self.outputs = self._native.outputs()
+        self.inputs: list[Port] = self._native.inputs()
+        self.outputs: list[Port] = self._native.outputs()
 
-    def run(self, inputs):
-        """Takes {name: array} or a list in the order of `inputs`; gives a list in the order of `outputs`."""
-        if isinstance(inputs, dict):
+    def run(self, inputs: Union[Mapping[str, Input], Sequence[Input]]) -> list[Output]:
+        """Takes {name: array} or a list in the order of `inputs`; gives a list in the order of `outputs`.
+
+        Arrays of any library that knows DLPack or NumPy's protocols are read where they lie, unless they are not contiguous.
+        The outputs are NumPy arrays, which other libraries take over by DLPack.
+        """
+        if isinstance(inputs, Mapping):
             missing = [name for name, _, _ in self.inputs if name not in inputs]
             unknown = [name for name in inputs if name not in {i[0] for i in self.inputs}]
             if missing or unknown:
@@ -75,11 +104,11 @@ class Module:
         native = [to_native(x) for x in inputs]
         return [from_native(y) for y in self._native.run(native)]
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: Input) -> Union[Output, list[Output]]:
         outputs = self.run(list(inputs))
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Writes the .twm file."""
         with open(path, "wb") as file:
             file.write(self._native.bytes())

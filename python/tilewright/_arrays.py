@@ -18,12 +18,24 @@ _NUMPY = {"bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "
 _ML = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2": "float8_e5m2",
        "f8e5m2fnuz": "float8_e5m2fnuz", "i4": "int4", "u4": "uint4", "i2": "int2", "u2": "uint2",
        "f4e2m1": "float4_e2m1fn", "f8e8m0": "float8_e8m0fnu"}
+_LONG = {name: elem for elem, name in [*_NUMPY.items(), *_ML.items()]}
 _BITS = {"i4": 4, "u4": 4, "i2": 2, "u2": 2, "f4e2m1": 4}
 
 _DTYPES = {elem: np.dtype(name) for elem, name in _NUMPY.items()}
 if ml_dtypes:
     _DTYPES.update({elem: np.dtype(getattr(ml_dtypes, name)) for elem, name in _ML.items() if hasattr(ml_dtypes, name)})
 _ELEMS = {dtype: elem for elem, dtype in _DTYPES.items()}
+
+
+def elem_name(dtype):
+    """The short name of an element type: of a short name, a long one such as float32, or a type of NumPy."""
+    if isinstance(dtype, str):  # NumPy's own short names count bytes, so that "i8" would be read in two ways
+        elem = dtype if dtype in _NUMPY or dtype in _ML else _LONG.get(dtype)
+    else:
+        elem = _ELEMS.get(np.dtype(dtype))
+    if elem is None:
+        raise TypeError(f"there is no element type {dtype!r}; they are {', '.join([*_NUMPY, *_ML])}")
+    return elem
 
 
 def _pack(array, bits):

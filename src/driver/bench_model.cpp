@@ -26,6 +26,7 @@ std::string line(const char* format, auto... values) {
 
 struct Event {
   std::string name;
+  uint32_t instruction;
   int64_t begin, end;
 };
 
@@ -36,12 +37,26 @@ std::vector<Event> observed(LoadedModule& module) {
   tw::check(tw_observe(
       module.context().get(),
       [](void* user, const tw_event* e) {
-        static_cast<std::vector<Event>*>(user)->push_back({e->name, e->begin_ns, e->end_ns});
+        static_cast<std::vector<Event>*>(user)->push_back(
+            {e->name, static_cast<uint32_t>(e->instruction), e->begin_ns, e->end_ns});
       },
       &events));
   module.run();
   tw::check(tw_observe(module.context().get(), nullptr, nullptr));
   return events;
+}
+
+/// Of several observed runs the one of median length.
+std::vector<Event> median_run(LoadedModule& module) {
+  constexpr size_t kRuns = 5;
+  std::vector<std::vector<Event>> runs;
+  for (size_t i = 0; i < kRuns; ++i) runs.push_back(observed(module));
+  const auto length = [](const std::vector<Event>& run) {
+    return run.empty() ? 0 : run.back().end - run.front().begin;
+  };
+  std::sort(runs.begin(), runs.end(),
+            [&](const auto& a, const auto& b) { return length(a) < length(b); });
+  return std::move(runs[kRuns / 2]);
 }
 
 void write_trace(const std::vector<Event>& events, const std::filesystem::path& path) {
@@ -79,15 +94,22 @@ BenchResult bench(LoadedModule& module, double seconds, const std::filesystem::p
     out.runs.push_back(ms_since(begin));
   }
   std::sort(out.runs.begin(), out.runs.end());
-  const std::vector<Event> events = observed(module);
+  const std::vector<Event> events = median_run(module);
   if (!trace.empty()) write_trace(events, trace);
   std::map<std::string, BenchResult::Kernel> kernels;
+  std::map<uint32_t, BenchResult::Call> calls;
   for (const Event& e : events) {
+    const double ms = static_cast<double>(e.end - e.begin) / 1e6;
     BenchResult::Kernel& k = kernels[e.name];
     k.name = e.name;
-    k.ms += static_cast<double>(e.end - e.begin) / 1e6;
+    k.ms += ms;
     ++k.calls;
+    BenchResult::Call& c = calls[e.instruction];
+    c.instruction = e.instruction;
+    c.ms += ms;
+    ++c.count;
   }
+  for (const auto& [instruction, call] : calls) out.calls.push_back(call);
   for (auto& [name, k] : kernels) out.kernels.push_back(std::move(k));
   std::sort(out.kernels.begin(), out.kernels.end(),
             [](const auto& a, const auto& b) { return a.ms > b.ms; });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/build_kernels.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <iomanip>
@@ -11,6 +12,7 @@
 #include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
 #include "driver/kernel_cache.h"
+#include "driver/variants.h"
 #include "graph/layout.h"
 #include "graph/op_def.h"
 #include "ir/print.h"
@@ -72,6 +74,14 @@ std::string key_of(const ir::LoopFunc& blocks) {
   return ir::print(ir::Unit{{}, {}, {out}});
 }
 
+std::string key_of(const PlainKernel& kernel) {
+  std::string key;
+  for (size_t i = 0; i < kernel.inputs; ++i)
+    if (std::ranges::count(kernel.constants, kernel.blocks.params[i].buffer->name) > 0)
+      key += str("constant ", i, "\n");
+  return key + key_of(kernel.blocks);
+}
+
 /// A name for the code of a kernel that no other kernel has, whatever model it is part of.
 std::string symbol_of(const std::string& key) {
   return str("k", std::hex, std::setw(16), std::setfill('0'), checksum(key.data(), key.size()));
@@ -89,8 +99,9 @@ std::vector<size_t> places_of(const std::vector<ir::Param>& some, const ir::Loop
 
 /// Scheduled, with the constants in the layout that the schedule wants, and lowered.
 ReadyKernel fast(const PlainKernel& task, const BuildOptions& options) {
-  const tune::Prepacked parts =
-      tune::prepack(tune::choose(task.blocks, options.target, task.constants), task.constants);
+  const tune::Prepacked parts = tune::prepack(
+      tune::choose(task.blocks, options.target, task.constants, task.variant_of.get()),
+      task.constants);
   ReadyKernel out;
   out.kernel.func = lower_for_cpu(parts.run, options.target);
   out.taken = places_of(parts.run.params, task.blocks, task.inputs);
@@ -201,12 +212,36 @@ class Collector {
   void add(const Node& node) {
     KernelUse use;
     PlainKernel kernel = plain_kernel(graph_, node, use);
-    const auto [place, is_new] = kernels_.emplace(kernel.key, tasks.size());
-    use.kernel = place->second;
+    for (const Point& point : points_for(graph_, use.symbols)) {
+      PlainKernel variant = specialised(kernel, point);
+      KernelUse special{
+          .kernel = place_of(std::move(variant)), .inputs = use.inputs, .outputs = use.outputs};
+      for (const ir::Symbol& s : use.symbols)
+        if (!point.values.contains(s.var)) special.symbols.push_back(s);
+      use.variants.push_back({point.when, std::move(special)});
+    }
+    use.kernel = place_of(std::move(kernel));
     uses[&node] = std::move(use);
-    if (!is_new) return;
-    kernel.blocks.name = symbol_of(kernel.key);
-    tasks.push_back(std::move(kernel));
+  }
+
+  static PlainKernel specialised(const PlainKernel& kernel, const Point& point) {
+    PlainKernel out = kernel;
+    out.name += " " + point.text;
+    out.program = {};
+    out.blocks = driver::specialised(kernel.blocks, point.values);
+    out.variant_of = std::make_shared<ir::LoopFunc>(kernel.blocks);
+    out.key = str("variant of\n", kernel.key, key_of(out));
+    return out;
+  }
+
+  /// Among the tasks, each kernel once.
+  size_t place_of(PlainKernel kernel) {
+    const auto [place, is_new] = kernels_.emplace(kernel.key, tasks.size());
+    if (is_new) {
+      kernel.blocks.name = symbol_of(kernel.key);
+      tasks.push_back(std::move(kernel));
+    }
+    return place->second;
   }
 
   Graph& graph_;
@@ -227,7 +262,21 @@ PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
                   .inputs = program.inputs.size(),
                   .constants = {},
                   .key = {}};
-  use = {0, program.inputs, program.outputs, program.symbols};
+  use = {.kernel = 0,
+         .inputs = program.inputs,
+         .outputs = program.outputs,
+         .symbols = program.symbols};
+  // Schedules are simpler for sizes that are not 0, and proofs about them.
+  for (ir::Symbol& s : out.blocks.symbols) {
+    const bool empty = std::ranges::all_of(use.outputs, [&](ValueId id) {
+      const Dim count = elements(graph.type(id).tensor()->shape);
+      return ir::const_int(simplified(ir::substitute(count, s.var, 0))) == 0;
+    });
+    if (s.min > 0 || s.max < 1 || !empty) continue;
+    s.min = s.divisor;
+    std::erase(s.likely, 0);
+    use.nonzero.push_back(s.var);
+  }
   std::vector<tune::Pieces> pieces;
   for (size_t i = 0; i < out.blocks.params.size(); ++i) {
     const ValueId id = i < out.inputs ? use.inputs[i] : use.outputs[i - out.inputs];
@@ -235,7 +284,6 @@ PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
       pieces.push_back({i, 1, size});
     if (!graph.value(id).constant) continue;
     out.constants.push_back(out.blocks.params[i].buffer->name);
-    out.key += str("constant ", i, "\n");
   }
   if (!pieces.empty()) {
     std::optional<ir::LoopFunc> now = tune::in_blocks(out.blocks, pieces);
@@ -247,7 +295,7 @@ PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
                    .help = "leave out the pass assign_layouts"});
     out.blocks = std::move(*now);
   }
-  out.key += key_of(out.blocks);
+  out.key = key_of(out);
   return out;
 }
 
@@ -262,7 +310,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   for (const Function& f : graph.functions) collector.function(f);
   std::vector<ReadyKernel> all(collector.tasks.size());
   const std::string prefix =
-      options.cache ? key_prefix(options.target, options.emit) : std::string();
+      options.cache && options.code ? key_prefix(options.target, options.emit) : std::string();
   std::atomic<size_t> done = 0, misses = 0;
   in_parallel(all.size(), options.threads, [&](size_t i) {
     all[i] = cached(collector.tasks[i], options, prefix, misses);
@@ -281,8 +329,13 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
     for (const size_t i : all[use.kernel].prepared) wanted.second.push_back(use.inputs[i]);
     return wanted;
   };
-  for (const auto& [node, use] : out.uses)
-    if (all[use.kernel].prepare) packed[constants_of(use)];
+  std::vector<KernelUse*> uses;
+  for (auto& [node, use] : out.uses) {
+    uses.push_back(&use);
+    for (KernelVariant& v : use.variants) uses.push_back(&v.use);
+  }
+  for (const KernelUse* use : uses)
+    if (all[use->kernel].prepare) packed[constants_of(*use)];
   std::vector<std::pair<const Wanted, std::vector<Constant>>*> work;
   for (auto& entry : packed) work.push_back(&entry);
   in_parallel(work.size(), options.threads, [&](size_t i) {
@@ -292,24 +345,42 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
     work[i]->second = prepared(all[kernel], constants);
   });
   std::map<Wanted, std::vector<ValueId>> values;
+  std::vector<ValueId> made;
+  const auto same = [&](const Constant& c) {  // variants want the same
+    return std::ranges::find_if(made, [&](ValueId id) {
+      const ConstantNode& other = *graph.value(id).constant;
+      return other.shape == c->shape && other.elem == c->elem &&
+             std::ranges::equal(other.bytes, c->bytes);
+    });
+  };
   for (const auto& [wanted, constants] : packed)
     for (const Constant& c : constants) {
-      values[wanted].push_back(static_cast<ValueId>(graph.values.size()));
+      if (const auto found = same(c); found != made.end()) {
+        values[wanted].push_back(*found);
+        continue;
+      }
+      made.push_back(static_cast<ValueId>(graph.values.size()));
+      values[wanted].push_back(made.back());
       graph.values.push_back(
           {.name = str(graph.value(wanted.second[0]).name, "_packed", graph.values.size()),
            .type = c->type(),
            .constant = c});
     }
-  for (auto& [node, use] : out.uses) {
+  for (KernelUse* use : uses) {
     std::vector<ValueId> inputs;
-    for (const size_t i : all[use.kernel].taken) inputs.push_back(use.inputs[i]);
-    if (all[use.kernel].prepare) {
-      const std::vector<ValueId>& more = values.at(constants_of(use));
+    for (const size_t i : all[use->kernel].taken) inputs.push_back(use->inputs[i]);
+    if (all[use->kernel].prepare) {
+      const std::vector<ValueId>& more = values.at(constants_of(*use));
       inputs.insert(inputs.end(), more.begin(), more.end());
+      use->packed = more.size();
     }
-    use.inputs = std::move(inputs);
+    use->inputs = std::move(inputs);
   }
-  for (ReadyKernel& r : all) out.kernels.push_back(std::move(r.kernel));
+  for (size_t i = 0; i < all.size(); ++i) {
+    out.kernels.push_back(std::move(all[i].kernel));
+    out.kernels.back().blocks = std::move(collector.tasks[i].blocks);
+    out.kernels.back().taken = std::move(all[i].taken);
+  }
   return out;
 }
 

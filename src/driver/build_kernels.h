@@ -14,18 +14,31 @@
 
 namespace tilewright::driver {
 
+struct KernelVariant;
+
 /// How one node of the graph uses a kernel.
 struct KernelUse {
   size_t kernel = 0;  // in BuiltKernels::kernels
   std::vector<graph::ValueId> inputs, outputs;
+  size_t packed = 0;  // the last so many inputs are constants that were packed for the kernel
   std::vector<ir::Symbol> symbols;  // the graph's; their values are the kernel's scalars
+  std::vector<KernelVariant> variants;
+  std::vector<ir::Var> nonzero;  // where one of these symbols is 0, nothing is to be computed
+};
+
+/// The kernel for sizes that have one of their own.
+struct KernelVariant {
+  ir::Expr when;  // over the symbols of inputs
+  KernelUse use;  // without variants
 };
 
 struct BuiltKernel {
-  std::string name;     // for people: "conv_add_relu"
-  target::Kernel code;  // empty with BuildOptions::code off
-  ir::LoopFunc func;    // stage `final`; from the cache, it has no body
-  std::string plain;    // why it has no schedule and is slow; empty when it has one
+  std::string name;           // for people: "conv_add_relu"
+  target::Kernel code;        // empty with BuildOptions::code off
+  ir::LoopFunc func;          // stage `final`; from the cache, it has no body
+  std::string plain;          // why it has no schedule and is slow; empty when it has one
+  ir::LoopFunc blocks;        // before its schedule
+  std::vector<size_t> taken;  // its first inputs, as places among the parameters of `blocks`
 };
 
 struct BuiltKernels {
@@ -50,9 +63,10 @@ struct PlainKernel {
   std::string name;
   std::optional<te::Program> program;  // of tensor expressions
   ir::LoopFunc blocks;
-  size_t inputs = 0;                   // parameters that it reads; they come first
-  std::vector<std::string> constants;  // names of those that never change
-  std::string key;                     // equal for kernels that do the same
+  size_t inputs = 0;                               // parameters that it reads; they come first
+  std::vector<std::string> constants;              // names of those that never change
+  std::string key;                                 // equal for kernels that do the same
+  std::shared_ptr<const ir::LoopFunc> variant_of;  // of which it is the one for certain sizes
 };
 /// The kernel of a node that one computes, its values laid out as their types say.
 PlainKernel plain_kernel(graph::Graph& graph, const graph::Node& node, KernelUse& use);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "driver/reference.h"
+#include "driver/repro.h"
 #include "driver/run_model.h"
 #include "graph/op_def.h"
 #include "graph/pipeline.h"
@@ -48,6 +49,7 @@ std::vector<frontend::NamedTensor> compiled(const Graph& model, const ModelOptio
 /// The model with every tensor of its main function as an output, in the order of computation.
 Graph with_all_outputs(Graph model) {
   model.main().outputs.clear();
+  model.output_names.clear();
   for (const graph::Node& node : model.main().nodes)
     for (const graph::ValueId id : node.outputs)
       if (id != graph::kNoValue && !model.value(id).constant && model.type(id).tensor() &&
@@ -85,10 +87,16 @@ double difference(const graph::ConstantNode& want, const graph::ConstantNode& go
   return worst == 0 ? 0 : worst / std::max(greatest, std::numeric_limits<double>::min());
 }
 
-CheckReport check_model(const Graph& model, const ModelOptions& options,
-                        const std::vector<frontend::NamedTensor>& inputs, double tolerance) {
-  std::map<std::string, Constant> values;
-  const std::vector<Constant> want = run_reference(model, in_order(model, inputs), &values);
+CheckReport check_model(const Graph& model, const std::vector<frontend::NamedTensor>& inputs,
+                        CheckOptions check) {
+  const ModelOptions& options = check.model;
+  const double tolerance = check.tolerance;
+  std::map<std::string, Constant>& values = check.values;
+  if (values.empty()) {
+    const std::vector<Constant> want = run_reference(model, in_order(model, inputs), &values);
+    for (size_t i = 0; i < want.size(); ++i) values[model.output_names.at(i)] = want[i];
+  }
+  for (const frontend::NamedTensor& t : inputs) values.emplace(t.name, t.value);
   const auto worst_of = [&](const std::vector<frontend::NamedTensor>& got) {
     double worst = 0;
     for (const frontend::NamedTensor& t : got)
@@ -98,8 +106,15 @@ CheckReport check_model(const Graph& model, const ModelOptions& options,
   };
   CheckReport report;
   const std::vector<frontend::NamedTensor> got = compiled(model, options, inputs);
-  for (size_t i = 0; i < got.size(); ++i) {
-    report.outputs.push_back({got[i].name, difference(*want[i], *got[i].value)});
+  for (const frontend::NamedTensor& t : got) {
+    const auto want = values.find(t.name);
+    if (want == values.end())
+      throw Error({.code = "driver.check.output",
+                   .at = {},
+                   .message = str("there is nothing to compare output `", t.name, "` with"),
+                   .notes = {},
+                   .help = "check against the interpreter: --against reference"});
+    report.outputs.push_back({t.name, difference(*want->second, *t.value)});
     report.equal = report.equal && report.outputs.back().difference <= tolerance;
   }
   if (report.equal) return report;
@@ -120,6 +135,13 @@ CheckReport check_model(const Graph& model, const ModelOptions& options,
       break;
     }
   }
+  if (const std::optional<Repro> repro = repro_of(model, report.first_wrong, values)) {
+    report.culprit = culprit_of(*repro, options, tolerance);
+    if (!check.repro.empty()) {
+      write_repro(*repro, check.repro, print(report));
+      report.repro = check.repro;
+    }
+  }
   return report;
 }
 
@@ -134,6 +156,10 @@ std::string print(const CheckReport& report) {
   else
     out +=
         str("the first wrong value is `", report.first_wrong, "`, made by ", report.origin, "\n");
+  if (!report.culprit.empty()) out += str("of that operator: ", report.culprit, "\n");
+  if (!report.repro.empty())
+    out += str("it stands alone in ", report.repro, ".tw; look at it with\n  tilewright check ",
+               report.repro, ".tw --inputs ", report.repro, ".npz\n");
   if (!report.pass.empty()) out += str("without pass `", report.pass, "` the result is right\n");
   return out;
 }

@@ -13,8 +13,11 @@
 namespace tilewright::driver {
 namespace {
 
-/// One element at a time: loops that any compiler of C makes good code of, and small code.
-ir::TargetSpec plain_c() { return {.name = "c", .vector_bits = 32, .l2_bytes = 32 << 10}; }
+/// Small tiles that fit into the scalar registers of a small machine: with pairs of elements, sums
+/// stay in registers, and nothing but tensors needs memory.
+ir::TargetSpec plain_c() {
+  return {.name = "c", .vector_bits = 64, .vector_registers = 8, .l2_bytes = 32 << 10};
+}
 
 int64_t elements(const Port& port) {
   int64_t n = 1;
@@ -41,6 +44,7 @@ class Writer {
          const std::string& file, const std::string& name)
       : module_(module), plan_(plan), kernels_(kernels), file_(file), name_(name) {
     arena_bytes_ = constant(plan.arena_bytes);
+    require(arena_bytes_ % graph::kMemoryAlignment == 0, "the workspace follows the arena");
     for (const auto& k : kernels.entries) names_.take(k.name);
     for (size_t i = 0; i < module.constants.size(); ++i)
       constants_.push_back(names_.take(str("weights", i)));
@@ -201,9 +205,10 @@ class Writer {
 
 }  // namespace
 
-CModel emit_c(const graph::Graph& model, const ModelOptions& options, const std::string& name) {
+CModel emit_c(const graph::Graph& model, ModelOptions options, const std::string& name) {
+  options.target = plain_c();
   graph::Graph graph = optimized(model, options);
-  BuiltKernels kernels = build_kernels(graph, {.target = plain_c(),
+  BuiltKernels kernels = build_kernels(graph, {.target = options.target,
                                                .emit = options.emit,
                                                .code = false,
                                                .threads = options.threads,

@@ -18,9 +18,9 @@ struct CModel {
   int64_t input_bytes = 0, output_bytes = 0;
 };
 
-/// `name` is that of the file, and begins every name that others see: name.h, name_run. Throws
-/// Error for a model that is no fixed sequence of kernels.
-CModel emit_c(const graph::Graph& model, const ModelOptions& options, const std::string& name);
+/// `name` is that of the file, and begins every name that others see: name.h, name_run. The target
+/// of the options is not asked for. Throws Error for a model that is no fixed sequence of kernels.
+CModel emit_c(const graph::Graph& model, ModelOptions options, const std::string& name);
 
 /// What a compiler makes of it.
 struct CSizes {

@@ -21,7 +21,11 @@ namespace {
 using namespace graph;
 
 /// Bytes of all tensors up to which compiling takes longer than interpreting.
+#ifdef TILEWRIGHT_LLVM
 constexpr int64_t kInterpreted = 16 << 10;
+#else
+constexpr int64_t kInterpreted = INT64_MAX;
+#endif
 /// Likewise, up to which the interpreter may take its time.
 constexpr int64_t kMostInterpreted = 1 << 20;
 

@@ -124,7 +124,8 @@ std::filesystem::path KernelCache::default_folder() {
   };
   if (const auto own = folder("TILEWRIGHT_CACHE"); !own.empty()) return own;
   if (const auto xdg = folder("XDG_CACHE_HOME"); xdg.is_absolute()) return xdg / "tilewright";
-  return folder("HOME") / ".cache" / "tilewright";
+  const auto home = folder("HOME");
+  return home.empty() ? home : home / ".cache" / "tilewright";
 }
 
 std::optional<ReadyKernel> KernelCache::find(const std::string& key) const {

@@ -17,7 +17,7 @@ class KernelCache {
 
   explicit KernelCache(std::filesystem::path folder = default_folder(), int64_t limit = kLimit);
 
-  /// $TILEWRIGHT_CACHE, or tilewright/ in $XDG_CACHE_HOME, or in ~/.cache.
+  /// $TILEWRIGHT_CACHE, or tilewright/ in $XDG_CACHE_HOME, or in ~/.cache; empty without a home.
   static std::filesystem::path default_folder();
 
   const DiskCache& files() const { return files_; }

@@ -176,6 +176,8 @@ class Writer {
     for (const auto* ports : {&module.inputs, &module.outputs})
       for (const Port& p : *ports)
         if (!p.type.is_tensor()) not_tensor_ = p.name;
+    for (const CPort& p : outputs_)  // without a rank there is no place for the dimensions
+      if (!p.is_known && p.port->dims.empty()) not_tensor_ = p.port->name;
   }
 
   std::string header() const {
@@ -184,7 +186,8 @@ class Writer {
     for (const CPort& p : outputs_) ports += str(" *   output ", p.name, ": ", p.shape(), "\n");
     if (!not_tensor_.empty())
       run = str("/* `", not_tensor_,
-                "` is no tensor: run the model by the functions of tilewright/runtime.h. */\n");
+                "` is no tensor of known rank: run the model by the functions of "
+                "tilewright/runtime.h. */\n");
     else
       run = run_comment() + run_signature() + ";\n" +
             (symbols_.empty() ? ""

@@ -89,10 +89,9 @@ std::optional<CSizes> measure_c(const CModel& model, const std::string& name,
                  .help = "name a compiler of C11 with `--cc`, with the flags of the machine"});
 
   CSizes sizes{.compiler = str(compiler, " -Os")};
-  const auto size_program = run_program({program, "-print-prog-name=size"});
-  const auto listed = run_program(
-      {size_program && size_program->status == 0 ? words(size_program->output).at(0) : "size",
-       in_folder(".o")});
+  const auto told = run_program({program, "-print-prog-name=size"});
+  const std::vector<std::string> size = words(told && told->status == 0 ? told->output : "");
+  const auto listed = run_program({size.empty() ? "size" : size[0], in_folder(".o")});
   if (!listed || listed->status != 0) return std::nullopt;
   //    text    data     bss     dec     hex filename
   const std::vector<std::string> row = words(listed->output.substr(listed->output.find('\n')));
@@ -104,7 +103,7 @@ std::optional<CSizes> measure_c(const CModel& model, const std::string& name,
 
 std::string describe(const CModel& model, const std::optional<CSizes>& sizes) {
   std::string stack = "the stack is not measured";
-  std::string code = "the code is not measured: there is no such compiler (--cc)";
+  std::string code = "the code is not measured: there is no such compiler, or no `size` (--cc)";
   if (sizes) {
     if (sizes->stack_bytes >= 0) stack = str(sizes->stack_bytes, " bytes of stack");
     code = str(sizes->code_bytes, " bytes of code (", sizes->compiler, ")");

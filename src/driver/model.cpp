@@ -31,24 +31,27 @@ CodeImage link(const BuiltKernels& built) {
   return image;
 }
 
-void add_variant(graph::Graph& graph, const ir::TargetSpec& target, const ModelOptions& options,
-                 Module& module) {
-  const BuiltKernels kernels = build_kernels(graph, {.target = target,
-                                                     .emit = options.emit,
-                                                     .threads = options.threads,
-                                                     .cache = options.cache.get(),
-                                                     .progress = options.progress});
+/// Adds the code for a target and its plan; gives the kernels and what the plan calls, in its
+/// order.
+std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Graph& graph,
+                                                                     const ir::TargetSpec& target,
+                                                                     const ModelOptions& options,
+                                                                     Module& module) {
+  BuiltKernels kernels = build_kernels(graph, {.target = target,
+                                               .emit = options.emit,
+                                               .threads = options.threads,
+                                               .cache = options.cache.get(),
+                                               .progress = options.progress});
   if (options.warn)
     for (const BuiltKernel& k : kernels.kernels)
       if (!k.plain.empty())
         options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
-  plan_model(graph, kernels, link(kernels), target, module);
+  std::vector<const graph::Node*> calls = plan_model(graph, kernels, link(kernels), target, module);
+  return {std::move(kernels), std::move(calls)};
 }
 
-}  // namespace
-
-graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
-  graph::PassContext passes;
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
+                       graph::PassContext& passes) {
   passes.services.find_op = ops::find;
   passes.services.evaluate = Evaluator(target::parse_target("host"), options.cache);
   passes.services.cycles = KernelCost(options.target);
@@ -56,6 +59,8 @@ graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
   passes.skip = options.skip;
   return graph::run(graph::default_pipeline(), model, passes);
 }
+
+}  // namespace
 
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,
                        std::string_view stage) {
@@ -70,10 +75,13 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
     else if (stage == "loops")
       out += ir::print(ir::Unit{{}, {}, {k.blocks}});
     else if (stage == "scheduled")
-      out += ir::print(ir::Unit{{}, {}, {tune::choose(k.blocks, options.target, k.constants)}});
+      out += ir::print(ir::Unit{
+          {}, {}, {tune::choose(k.blocks, options.target, k.constants, k.variant_of.get())}});
     else if (stage == "final" || stage == "code") {
       const ir::LoopFunc final = lower_for_cpu(
-          tune::prepack(tune::choose(k.blocks, options.target, k.constants), k.constants).run,
+          tune::prepack(tune::choose(k.blocks, options.target, k.constants, k.variant_of.get()),
+                        k.constants)
+              .run,
           options.target);
       out += stage == "final" ? ir::print(ir::Unit{{}, {}, {final}})
                               : target::llvm::emit_assembly(final, options.target, options.emit);
@@ -87,13 +95,30 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
   return out;
 }
 
+graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
+  graph::PassContext passes;
+  return optimized(model, options, passes);
+}
+
+CompiledModel compile_with_report(const graph::Graph& model, const ModelOptions& options) {
+  CompiledModel out;
+  graph::PassContext passes;
+  out.graph = optimized(model, options, passes);
+  out.fusion = std::move(passes.fusion);
+  out.layouts = std::move(passes.layouts);
+  std::tie(out.kernels, out.calls) = add_variant(out.graph, options.target, options, out.module);
+  // Each target has layouts and algorithms of its own.
+  ModelOptions other = options;
+  for (const ir::TargetSpec& target : options.more_targets) {
+    other.target = target;
+    graph::Graph graph = optimized(model, other);
+    add_variant(graph, target, other, out.module);
+  }
+  return out;
+}
+
 Module compile_model(const graph::Graph& model, const ModelOptions& options) {
-  graph::Graph graph = optimized(model, options);
-  Module module;
-  add_variant(graph, options.target, options, module);
-  for (const ir::TargetSpec& target : options.more_targets)
-    add_variant(graph, target, options, module);
-  return module;
+  return compile_with_report(model, options).module;
 }
 
 }  // namespace tilewright::driver

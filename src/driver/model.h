@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "driver/build_kernels.h"
 #include "graph/graph.h"
+#include "graph/pipeline.h"
 #include "ir/target_spec.h"
 #include "module/module.h"
 #include "target/backend.h"
@@ -33,6 +35,17 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
 
 /// The model after all graph passes, its nodes in groups that are one kernel each.
 graph::Graph optimized(const graph::Graph& model, const ModelOptions& options);
+
+/// A compiled model, and what there is to tell of it.
+struct CompiledModel {
+  graph::Graph graph;                     // after all passes
+  BuiltKernels kernels;                   // for the first target
+  std::vector<const graph::Node*> calls;  // of kernels, in the order of the plan
+  graph::FusionReport fusion;
+  graph::LayoutReport layouts;
+  Module module;
+};
+CompiledModel compile_with_report(const graph::Graph& model, const ModelOptions& options);
 
 Module compile_model(const graph::Graph& model, const ModelOptions& options);
 

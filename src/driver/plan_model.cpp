@@ -15,8 +15,9 @@ KernelParam::Access access_of(ir::Access access) {
 
 }  // namespace
 
-void plan_model(const graph::Graph& graph, const BuiltKernels& kernels, CodeImage image,
-                const ir::TargetSpec& target, Module& module) {
+std::vector<const graph::Node*> plan_model(const graph::Graph& graph, const BuiltKernels& kernels,
+                                           CodeImage image, const ir::TargetSpec& target,
+                                           Module& module) {
   ModuleVariant variant;
   variant.triple = target.triple;
   variant.code = std::move(image);
@@ -30,10 +31,12 @@ void plan_model(const graph::Graph& graph, const BuiltKernels& kernels, CodeImag
     for (const ir::Param& p : k.func.params) entry.params.push_back({access_of(p.access), 0});
     variant.kernels.push_back(std::move(entry));
   }
-  variant.plan = Planner(graph, kernels, module).run();
+  Planner planner(graph, kernels, module);
+  variant.plan = planner.run();
   if (module.variants.empty())
     for (const auto& [key, text] : graph.metadata) module.metadata.emplace_back(key, text);
   module.variants.push_back(std::move(variant));
+  return planner.calls();
 }
 
 }  // namespace tilewright::driver

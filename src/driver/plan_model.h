@@ -9,8 +9,10 @@
 namespace tilewright::driver {
 
 /// Adds one variant with its kernels' entries and its plan to the module, and what that needs of
-/// constants; with the first one also the ports. `image` is the linked code of the kernels.
-void plan_model(const graph::Graph& graph, const BuiltKernels& kernels, CodeImage image,
-                const ir::TargetSpec& target, Module& module);
+/// constants; with the first one also the ports. `image` is the linked code of the kernels. Gives
+/// the nodes whose kernels the plan calls, in its order.
+std::vector<const graph::Node*> plan_model(const graph::Graph& graph, const BuiltKernels& kernels,
+                                           CodeImage image, const ir::TargetSpec& target,
+                                           Module& module);
 
 }  // namespace tilewright::driver

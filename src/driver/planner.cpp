@@ -2,12 +2,14 @@
 #include "driver/planner.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "graph/memory.h"
 #include "graph/op_def.h"
 #include "ir/equal.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
+#include "support/bare/checksum.h"
 #include "support/str.h"
 
 namespace tilewright::driver {
@@ -147,7 +149,7 @@ Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module
       plan_(module),
       symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {
   for (uint32_t i = 0; i < module.constants.size(); ++i)
-    constants_[{module.constants[i].data, module.constants[i].bytes}] = i;
+    constants_.emplace(checksum(module.constants[i].data, module.constants[i].bytes), i);
 }
 
 Plan Planner::run() {
@@ -159,7 +161,9 @@ Plan Planner::run() {
     if (symbols_.is_early(c.condition)) check(c);
   lifetimes(main);
   early_dims(main);
-  plan_.end_prologue(plan_.constant(arena_bytes_), arena_bytes_);
+  reserve();
+  guards();
+  plan_.end_prologue(arena_bytes_, arena_most_);
   for (size_t i = 0; i < main.inputs.size(); ++i)
     values_[main.inputs[i]] = plan_.input(static_cast<uint32_t>(i));
   outputs(main);
@@ -173,7 +177,10 @@ void Planner::ports(const Function& main) {
     symbols_.bind_input(static_cast<uint32_t>(i), main.inputs[i]);
   if (!module_.variants.empty()) return;  // they are the same for all
   for (const ValueId id : main.inputs) module_.inputs.push_back(port_of(graph_, id));
-  for (const ValueId id : main.outputs) module_.outputs.push_back(port_of(graph_, id));
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    module_.outputs.push_back(port_of(graph_, main.outputs[i]));
+    if (i < graph_.output_names.size()) module_.outputs.back().name = graph_.output_names[i];
+  }
 }
 
 void Planner::check(const Check& c) {
@@ -181,7 +188,7 @@ void Planner::check(const Check& c) {
 }
 
 /// Which values of the main function live from which node to which, and places for those whose
-/// size is known. A view lives in the value that it looks at.
+/// size follows from the inputs. A view lives in the value that it looks at.
 void Planner::lifetimes(const Function& main) {
   std::unordered_map<ValueId, int> first;
   std::unordered_map<ValueId, ValueId> roots;
@@ -213,22 +220,90 @@ void Planner::lifetimes(const Function& main) {
       if (id != kNoValue) last = std::max(last, last_[root(id)]);
     for_each_shared(*node, [&](ValueId id) { last_[root(id)] = std::max(last_[root(id)], last); });
   }
-  std::vector<ValueId> ids;
-  std::vector<MemoryItem> items;
+  std::vector<ArenaItem> items;
   for (const Node& node : main.nodes) {
     if (!by_kernel(node)) continue;
     for (const ValueId id : node.outputs) {
       const TensorType* t = id == kNoValue ? nullptr : graph_.type(id).tensor();
       if (!t || graph_.value(id).constant || is_output(main, id)) continue;
-      const std::optional<int64_t> count = ir::const_int(graph::elements(t->shape));
-      if (!count) continue;
-      ids.push_back(id);
-      items.push_back({byte_size(t->elem, *count), first[id], last_[id]});
+      const Dim count = graph::elements(t->shape);
+      if (!ir::const_int(count) && !is_early(t->shape)) continue;
+      const Dim bytes = ir::ceil_div(count * ir::bits(t->elem), 8);
+      items.push_back({id, simplified(bytes), first[id], last_[id]});
     }
   }
-  const MemoryPlan places = plan_memory(items);
-  for (size_t i = 0; i < ids.size(); ++i) arena_[ids[i]] = places.offsets[i];
-  arena_bytes_ = places.bytes;
+  place(items);
+}
+
+/// A formula for each offset: the greatest end of what lies below, ends rounded up.
+void Planner::place(const std::vector<ArenaItem>& items) {
+  const ArenaPlan arena = plan_arena(graph_, items);
+  const Reg nothing = plan_.constant(0);
+  // Known numbers are computed here, others when the sizes are.
+  struct Known {
+    Reg reg;
+    std::optional<int64_t> value;
+  };
+  const auto greater = [&](const Known& a, const Known& b) -> Known {
+    if (a.value && b.value) return *a.value < *b.value ? b : a;
+    if (a.value == 0) return b;
+    return {b.value == 0 ? a.reg : plan_.op(PlanOp::Max, a.reg, b.reg), {}};
+  };
+  std::vector<Known> ends(items.size());
+  Known all{nothing, 0};
+  for (const int i : arena.places.order) {
+    const auto at = static_cast<size_t>(i);
+    Known offset{nothing, 0};
+    for (const int below : arena.places.below[at])
+      offset = greater(offset, ends[static_cast<size_t>(below)]);
+    const Dim size = simplified(ir::ceil_div(items[at].bytes, kMemoryAlignment) * kMemoryAlignment);
+    const std::optional<int64_t> known = ir::const_int(size);
+    Known& end = ends[at];
+    if (known && offset.value)
+      end = {plan_.constant(*offset.value + *known), *offset.value + *known};
+    else
+      end = {offset.value == 0 ? symbols_.reg(size)
+                               : plan_.op(PlanOp::Add, offset.reg, symbols_.reg(size)),
+             {}};
+    arena_[items[at].value] = offset.reg;
+    all = greater(all, end);
+  }
+  arena_bytes_ = all.reg;
+  arena_most_ = arena.most;
+  plan_.set_live_bytes(arena.worst_bytes, arena.worst_live_bytes);
+}
+
+/// So that no call asks for memory, when the declared ranges bound what it needs.
+void Planner::reserve() {
+  const SizeBounds bounds(graph_);
+  int64_t shared = 0, per_worker = 0;
+  const auto add = [&](const KernelUse& use) {
+    const target::Workspace& workspace = kernels_.kernels[use.kernel].code.workspace;
+    shared = std::max(shared, bounds.most(work_of(use, workspace.shared)).value_or(0));
+    per_worker = std::max(per_worker, bounds.most(work_of(use, workspace.per_worker)).value_or(0));
+  };
+  for (const auto& [node, use] : kernels_.uses) {
+    add(use);
+    for (const KernelVariant& v : use.variants) add(v.use);
+  }
+  plan_.reserve(shared, per_worker);
+}
+
+/// Which variants run follows from the inputs.
+void Planner::guards() {
+  std::map<std::string, ir::Expr> all;
+  for (const auto& [node, use] : kernels_.uses)
+    for (const KernelVariant& v : use.variants) all.emplace(ir::print(v.when), v.when);
+  for (const auto& [text, when] : all) guards_[text] = symbols_.reg(when);
+}
+
+/// A formula of a kernel's own symbols by those of the graph.
+ir::Expr Planner::work_of(const KernelUse& use, const ir::Expr& formula) const {
+  const BuiltKernel& kernel = kernels_.kernels[use.kernel];
+  ir::VarMap known;
+  for (size_t i = 0; i < use.symbols.size(); ++i)
+    known[kernel.func.symbols.at(i).var] = use.symbols[i].var;
+  return simplified(ir::substitute(formula, known));
 }
 
 bool Planner::is_early(const Shape& shape) const {
@@ -325,9 +400,10 @@ void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
 void Planner::run(const Node& node) {
   if (node.op->special == Special::View)
     view(node);
-  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end())
+  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end()) {
     call(use->second);
-  else if (!node.op->host.empty())
+    calls_.push_back(&node);
+  } else if (!node.op->host.empty())
     host(node);
   else if (node.op->name == "if")
     if_node(node);
@@ -350,22 +426,43 @@ void Planner::view(const Node& node) {
 }
 
 void Planner::call(const KernelUse& use) {
-  const BuiltKernel& kernel = kernels_.kernels[use.kernel];
-  std::vector<PlanValueId> buffers;
-  for (const ValueId id : use.inputs) buffers.push_back(value(id));
-  for (const ValueId id : use.outputs) buffers.push_back(make(id));
-  std::vector<Reg> scalars;
-  ir::VarMap known;  // the kernel's own symbols by the graph's
-  for (size_t i = 0; i < use.symbols.size(); ++i) {
-    scalars.push_back(symbols_.reg(use.symbols[i].var));
-    known[kernel.func.symbols.at(i).var] = use.symbols[i].var;
-  }
-  const auto bytes = [&](const ir::Expr& e) {
-    return symbols_.reg(simplified(ir::substitute(e, known)));
+  // Everything is computed before the choice: what one side computes the others do not know.
+  struct Operands {
+    std::vector<PlanValueId> buffers;
+    std::vector<Reg> scalars;
+    PlanBuilder::Work work;
   };
-  plan_.call(static_cast<uint32_t>(use.kernel), buffers, scalars,
-             PlanBuilder::Work{bytes(kernel.code.workspace.shared),
-                               bytes(kernel.code.workspace.per_worker)});
+  std::vector<PlanValueId> results;
+  for (const ValueId id : use.outputs) results.push_back(make(id));
+  const auto operands_of = [&](const KernelUse& u) {
+    Operands out;
+    for (const ValueId id : u.inputs) out.buffers.push_back(value(id));
+    out.buffers.insert(out.buffers.end(), results.begin(), results.end());
+    for (const ir::Symbol& s : u.symbols) out.scalars.push_back(symbols_.reg(s.var));
+    const target::Workspace& workspace = kernels_.kernels[u.kernel].code.workspace;
+    out.work = {symbols_.reg(work_of(u, workspace.shared)),
+                symbols_.reg(work_of(u, workspace.per_worker))};
+    return out;
+  };
+  const auto run = [&](const KernelUse& u, const Operands& operands) {
+    plan_.call(static_cast<uint32_t>(u.kernel), operands.buffers, operands.scalars, operands.work);
+  };
+  std::vector<Operands> operands;
+  for (const KernelVariant& v : use.variants) operands.push_back(operands_of(v.use));
+  operands.push_back(operands_of(use));
+  std::vector<Reg> sizes;
+  for (const ir::Var& v : use.nonzero) sizes.push_back(symbols_.reg(v));
+  const PlanBuilder::Label end = plan_.label();
+  for (const Reg size : sizes) plan_.jump_if_zero(size, end);
+  for (size_t i = 0; i < use.variants.size(); ++i) {
+    const PlanBuilder::Label other = plan_.label();
+    plan_.jump_if_zero(guards_.at(ir::print(use.variants[i].when)), other);
+    run(use.variants[i].use, operands[i]);
+    plan_.jump(end);
+    plan_.place(other);
+  }
+  run(use, operands.back());
+  plan_.place(end);
 }
 
 void Planner::host(const Node& node) {
@@ -402,7 +499,7 @@ tilewright::ValueId Planner::make(ValueId id) {
     v = plan_.output(output->second, dims);
     plan_.alloc(v);
   } else if (arena_.contains(id)) {
-    v = plan_.arena(plan_.constant(arena_.at(id)), elem_type(t), dims);
+    v = plan_.arena(arena_.at(id), elem_type(t), dims);
     if (!early_dims_.contains(id)) plan_.define(v);  // no elements, whatever its other dimensions
   } else {
     v = plan_.dynamic(elem_type(t), dims);
@@ -420,6 +517,21 @@ void Planner::release(int i) {
   });
 }
 
+/// Constants of the same bytes are stored once: variants of a module have most in common.
+uint32_t Planner::constant_index(const ConstantData& data) {
+  const uint64_t sum = checksum(data.data, data.bytes);
+  for (auto [at, end] = constants_.equal_range(sum); at != end; ++at) {
+    const ConstantData& other = module_.constants[at->second];
+    if (other.bytes == data.bytes &&
+        (data.bytes == 0 || std::memcmp(other.data, data.data, data.bytes) == 0))
+      return at->second;
+  }
+  const auto index = static_cast<uint32_t>(module_.constants.size());
+  module_.constants.push_back(data);
+  constants_.emplace(sum, index);
+  return index;
+}
+
 tilewright::ValueId Planner::value(ValueId id) {
   if (const auto found = values_.find(id); found != values_.end()) return found->second;
   const Value& v = graph_.value(id);
@@ -427,11 +539,8 @@ tilewright::ValueId Planner::value(ValueId id) {
   const ConstantNode& c = *v.constant;
   const ConstantData data =
       c.is_strings ? packed(c) : ConstantData{c.bytes.data(), c.bytes.size(), v.constant.shared()};
-  const auto [place, is_new] = constants_.try_emplace(
-      {data.data, data.bytes}, static_cast<uint32_t>(module_.constants.size()));
-  if (is_new) module_.constants.push_back(data);
-  return values_[id] =
-             plan_.constant_value(place->second, elem_type(c.type()), symbols_.regs(dims(c.shape)));
+  return values_[id] = plan_.constant_value(constant_index(data), elem_type(c.type()),
+                                            symbols_.regs(dims(c.shape)));
 }
 
 }  // namespace tilewright::driver

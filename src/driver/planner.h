@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "driver/build_kernels.h"
+#include "driver/plan_arena.h"
 #include "driver/plan_symbols.h"
 #include "module/module.h"
 #include "module/plan_builder.h"
@@ -15,13 +15,15 @@ namespace tilewright::driver {
 ElemType elem_type(const graph::TensorType& type);
 ValueType value_type(const graph::Type& type);
 
-/// Writes the plan of a graph. Values of the main function whose size is known lie in the arena,
-/// others are allocated while the plan runs; outputs are written by the kernels themselves where
-/// that is possible.
+/// Writes the plan of a graph. Values of the main function whose size follows from the inputs lie
+/// in the arena, others are allocated while the plan runs; outputs are written by the kernels
+/// themselves where that is possible.
 class Planner {
  public:
   Planner(const graph::Graph& graph, const BuiltKernels& kernels, Module& module);
   Plan run();
+  /// The nodes whose kernels the plan calls, in its order.
+  const std::vector<const graph::Node*>& calls() const { return calls_; }
 
  private:
   using ValueId = graph::ValueId;
@@ -29,6 +31,10 @@ class Planner {
 
   void ports(const graph::Function& main);
   void lifetimes(const graph::Function& main);
+  void place(const std::vector<ArenaItem>& items);
+  void reserve();
+  void guards();
+  ir::Expr work_of(const KernelUse& use, const ir::Expr& formula) const;
   void outputs(const graph::Function& main);
   bool made_in_place(const graph::Function& main, ValueId id) const;
   void deliver(const graph::Function& main);
@@ -54,6 +60,7 @@ class Planner {
 
   /// The value that a kernel writes: an output, a place in the arena, or memory of its own.
   PlanValueId make(ValueId id);
+  uint32_t constant_index(const ConstantData& data);
   /// A value that is computed, or a constant.
   PlanValueId value(ValueId id);
   /// Gives back what was allocated and is used for the last time by node i of the main function.
@@ -64,14 +71,17 @@ class Planner {
   Module& module_;
   PlanBuilder plan_;
   PlanSymbols symbols_;
-  std::unordered_map<ValueId, int64_t> arena_;  // offsets of values of known size
-  int64_t arena_bytes_ = 0;
+  std::unordered_map<ValueId, Reg> arena_;  // offsets of values whose size the inputs tell
+  Reg arena_bytes_ = 0;
+  int64_t arena_most_ = 0;
+  std::unordered_map<std::string, Reg> guards_;  // of variants, by their conditions
   std::unordered_map<ValueId, PlanValueId> values_;
-  std::map<std::pair<const std::byte*, size_t>, uint32_t> constants_;  // the module's, by bytes
-  std::unordered_map<ValueId, uint32_t> in_place_;  // outputs that kernels write themselves
+  std::unordered_multimap<uint64_t, uint32_t> constants_;  // the module's, by their checksum
+  std::unordered_map<ValueId, uint32_t> in_place_;         // outputs that kernels write themselves
   std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
   std::unordered_map<ValueId, int> last_;  // node of the main function that uses it last
   std::vector<ValueId> dynamic_;           // allocated and not given back
+  std::vector<const graph::Node*> calls_;
 };
 
 }  // namespace tilewright::driver

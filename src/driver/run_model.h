@@ -27,6 +27,8 @@ class LoadedModule {
   void run();
   std::vector<frontend::NamedTensor> outputs();
 
+  const std::vector<graph::Constant>& inputs() const { return inputs_; }
+
   tw::Module& module() { return module_; }
   tw::Context& context() { return context_; }
 
@@ -51,6 +53,12 @@ struct BenchResult {
     int calls = 0;  // in one run
   };
   std::vector<Kernel> kernels;  // the most expensive first
+  struct Call {
+    uint32_t instruction = 0;  // of the plan
+    double ms = 0;             // of all of its calls in the median run
+    int count = 0;
+  };
+  std::vector<Call> calls;
   int64_t constant_bytes = 0, context_bytes = 0;
 
   double quantile(double q) const;

@@ -4,25 +4,17 @@
 #include <fstream>
 #include <sstream>
 
+#include "graph/parse.h"
 #include "ir/parse.h"
+#include "ops/all.h"
 #include "support/str.h"
 #include "te/parse.h"
 
 namespace tilewright::driver {
 
-TextFile read_text(std::shared_ptr<const Source> source) {
-  TextFile file;
-  file.unit = ir::parse(std::move(source), {{"te",
-                                             [&](ir::Cursor& in, const ir::Items& items) {
-                                               file.programs.push_back(te::read_program(in, items));
-                                             }},
-                                            {"trace", [&](ir::Cursor& in, const ir::Items&) {
-                                               file.traces.push_back(schedule::parse_trace(in));
-                                             }}});
-  return file;
-}
+namespace {
 
-TextFile read_text_file(const std::filesystem::path& path) {
+std::shared_ptr<const Source> source_of(const std::filesystem::path& path) {
   const auto refuse = [&](const std::string& note) {
     throw Error({.code = "driver.file.read",
                  .at = {},
@@ -39,8 +31,27 @@ TextFile read_text_file(const std::filesystem::path& path) {
   std::ostringstream text;
   text << in.rdbuf();
   if (!in) refuse("reading it failed");
-  return read_text(
-      std::make_shared<Source>(Source{path.filename().string(), std::move(text).str()}));
+  return std::make_shared<Source>(Source{path.filename().string(), std::move(text).str()});
+}
+
+}  // namespace
+
+TextFile read_text(std::shared_ptr<const Source> source) {
+  TextFile file;
+  file.unit = ir::parse(std::move(source), {{"te",
+                                             [&](ir::Cursor& in, const ir::Items& items) {
+                                               file.programs.push_back(te::read_program(in, items));
+                                             }},
+                                            {"trace", [&](ir::Cursor& in, const ir::Items&) {
+                                               file.traces.push_back(schedule::parse_trace(in));
+                                             }}});
+  return file;
+}
+
+TextFile read_text_file(const std::filesystem::path& path) { return read_text(source_of(path)); }
+
+graph::Graph read_graph_file(const std::filesystem::path& path) {
+  return graph::parse(source_of(path), ops::find);
 }
 
 }  // namespace tilewright::driver

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "graph/graph.h"
 #include "ir/func.h"
 #include "schedule/trace.h"
 #include "te/program.h"
@@ -24,5 +25,7 @@ struct TextFile {
 TextFile read_text(std::shared_ptr<const Source> source);
 /// Reads the file; an Error when it cannot be read or is larger than 1 GiB.
 TextFile read_text_file(const std::filesystem::path& path);
+/// The same of a file that holds a graph.
+graph::Graph read_graph_file(const std::filesystem::path& path);
 
 }  // namespace tilewright::driver

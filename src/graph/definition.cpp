@@ -105,6 +105,43 @@ bool is_pointwise(Graph& graph, const Node& n) {
   return ok;
 }
 
+bool permutes_rows(Graph& graph, const Node& n) {
+  if (n.op->fusion != FusionKind::Injective || n.op->algorithms.empty() || n.outputs.size() != 1)
+    return false;
+  const std::optional<Definition> def = definition_of(graph, n);
+  const te::Compute* c = def->results[0].stage()->as<te::Compute>();
+  const ir::Load* load = c && !c->reducer ? c->values[0].as<ir::Load>() : nullptr;
+  if (!load || def->stages.size() != 2 || c->axes.empty()) return false;
+  for (const te::Iter& axis : c->axes)
+    if (std::ranges::count(load->indices, axis.var) != 1) return false;
+  const auto constants = std::ranges::count_if(
+      load->indices, [](const ir::Expr& e) { return ir::const_int(e).has_value(); });
+  return load->indices.size() == c->axes.size() + static_cast<size_t>(constants) &&
+         load->indices.back() == c->axes.back().var;
+}
+
+bool sums_rows_of(Graph& graph, const Node& n, size_t input) {
+  const std::optional<Definition> def = definition_of(graph, n);
+  if (!def || !def->inputs[input]) return false;
+  bool found = false, ok = true;
+  for (const te::Stage& stage : def->stages) {
+    const te::Compute* c = stage->as<te::Compute>();
+    if (!c) continue;
+    const auto among = [](const std::vector<te::Iter>& axes, const ir::Expr& e) {
+      return std::ranges::any_of(axes, [&](const te::Iter& a) { return a.var == e; });
+    };
+    for (const ir::Expr& value : c->values)
+      ir::walk(value, [&](const ir::Load& load) {
+        if (load.buffer != def->inputs[input]->buffer()) return;
+        found = true;
+        for (size_t d = 0; d + 1 < load.indices.size(); ++d)
+          ok = ok && (among(c->axes, load.indices[d]) || ir::is_const(load.indices[d], 0));
+        ok = ok && c->reduce_axes.size() == 1 && among(c->reduce_axes, load.indices.back());
+      });
+  }
+  return found && ok;
+}
+
 double estimate(const Graph& graph, const Dim& dim) {
   if (const std::optional<int64_t> c = ir::const_int(dim)) return static_cast<double>(*c);
   ir::VarMap likely;

@@ -54,6 +54,7 @@ struct Node {
   std::vector<ValueId> outputs;  // kNoValue: nobody wants it
   std::vector<Function> bodies;  // of If, Loop, Scan and of a fused group
   Origin origin;
+  size_t algorithm = 0;  // the first of the operator's that may compute it
 };
 
 /// A condition on symbols that is checked when the program runs.

@@ -325,6 +325,16 @@ class Reader {
       cursor_.expect(")", "after the inputs");
     }
     out.attrs = attrs(*out.op);
+    if (cursor_.accept("by")) {
+      const ir::Token name = cursor_.expect_name("an algorithm");
+      const auto& all = out.op->algorithms;
+      const auto found = std::ranges::find(all, name.text, &Algorithm::name);
+      if (found == all.end())
+        cursor_.fail("graph.parse.algorithm", name,
+                     str("`", out.op->name, "` has no algorithm `", name.text, "`"),
+                     "leave it out, or name one of the operator's");
+      out.algorithm = static_cast<size_t>(found - all.begin());
+    }
     while ((cursor_.at(ir::TokenKind::Name) || cursor_.at(ir::TokenKind::String)) &&
            cursor_.next_is("("))
       out.bodies.push_back(function(false));

@@ -16,11 +16,19 @@ constexpr Pass kDefault[] = {
     {"remove_dead", remove_dead},
     {"fold_constants", fold_constants},
     {"simplify_algebra", simplify_algebra},
+    {"recover_activations", recover_activations},
+    {"recover_norms", recover_norms},
+    {"recover_softmax", recover_softmax},
+    {"remove_dead", remove_dead},  // what patterns were made of: it still counts as a reader
     {"fold_batch_norm", fold_batch_norm},
     {"fold_scales", fold_scales},
+    {"recover_attention", recover_attention},
+    {"remove_dead", remove_dead},
     {"cancel_transposes", cancel_transposes},
     {"simplify_algebra", simplify_algebra},  // pairs of transposes
     {"fold_constants", fold_constants},      // what transposes of weights became
+    {"merge_products", merge_products},
+    {"index_parts", index_parts},
     {"eliminate_common", eliminate_common},
     {"remove_dead", remove_dead},
     {"fuse", fuse},

@@ -173,6 +173,7 @@ class Printer {
     out_ << ")";
     const std::string attrs = print(n.attrs.list());
     if (!attrs.empty()) out_ << " " << attrs;
+    if (n.algorithm > 0) out_ << " by " << n.op->algorithms.at(n.algorithm).name;
     for (const Function& body : n.bodies) {
       out_ << " ";
       function(body, indent, false);

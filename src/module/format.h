@@ -121,6 +121,8 @@ struct PlanHeader {
   uint32_t arena_bytes;  // register
   uint32_t reserved;
   int64_t arena_max;
+  int64_t workspace_max;
+  int64_t scratch_max;
 };
 
 struct CodeHeader {

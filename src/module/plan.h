@@ -120,8 +120,12 @@ struct Plan {
   std::vector<uint32_t> code;
   uint32_t prologue_words = 0;  // the prologue is code[0 … prologue_words)
   std::vector<uint32_t> attributes;
-  Reg arena_bytes = 0;    // after the prologue it holds the bytes that the arena needs
-  int64_t arena_max = 0;  // allocated when a context is created: for the largest inputs, or 0
+  Reg arena_bytes = 0;  // after the prologue it holds the bytes that the arena needs
+  // Reserved when a context is created, where memory allows: for the largest inputs, or 0.
+  int64_t arena_max = 0, workspace_max = 0;
+  int64_t scratch_max = 0;  // for each worker
+  // Not stored: bytes of the arena for the sizes where it wastes most, and what lives at once then.
+  int64_t laid_out_bytes = 0, live_bytes = 0;
 };
 
 }  // namespace tilewright

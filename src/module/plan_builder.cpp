@@ -269,6 +269,16 @@ void PlanBuilder::host_call(std::string_view name, std::span<const HostAttribute
   }
 }
 
+void PlanBuilder::reserve(int64_t workspace, int64_t scratch) {
+  plan_.workspace_max = workspace;
+  plan_.scratch_max = scratch;
+}
+
+void PlanBuilder::set_live_bytes(int64_t laid_out, int64_t live) {
+  plan_.laid_out_bytes = laid_out;
+  plan_.live_bytes = live;
+}
+
 void PlanBuilder::end_prologue(Reg arena_bytes, int64_t arena_max) {
   plan_.prologue_words = static_cast<uint32_t>(plan_.code.size());
   plan_.arena_bytes = arena_bytes;

@@ -109,6 +109,12 @@ class PlanBuilder {
   /// largest value when the declared ranges bound it and it should be allocated at once, else 0.
   void end_prologue(Reg arena_bytes, int64_t arena_max = 0);
 
+  /// Bytes of workspace, and of scratch for each worker, that are enough for every call; 0 when
+  /// nothing bounds them.
+  void reserve(int64_t workspace, int64_t scratch);
+  /// For reports: the arena that was laid out, and the most that lives in it at once.
+  void set_live_bytes(int64_t laid_out, int64_t live);
+
   Plan finish();
 
  private:

@@ -78,6 +78,9 @@ bool Verifier::sizes() {
     return bad("it has %u registers", plan_.registers);
   if (plan_.prologue_words > plan_.code.size()) return bad("its prologue is cut off");
   if (!reg(plan_.arena_bytes)) return bad("the size of the arena is in no register");
+  for (const int64_t bytes : {plan_.arena_max, plan_.workspace_max, plan_.scratch_max})
+    if (bytes < 0 || bytes > int64_t{1} << 46)
+      return bad("it reserves %lld bytes", static_cast<long long>(bytes));
   if (!starts_.resize(allocator_, plan_.code.size() + 1) ||
       !entry_.resize(allocator_, plan_.registers) ||
       !facts_.at_entry.resize(allocator_, plan_.values.size()) ||

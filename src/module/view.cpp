@@ -228,6 +228,8 @@ bool view_variant(const ModuleView& module, uint32_t variant, VariantView& view,
   view.plan.prologue_words = p->prologue_words;
   view.plan.arena_bytes = p->arena_bytes;
   view.plan.arena_max = p->arena_max;
+  view.plan.workspace_max = p->workspace_max;
+  view.plan.scratch_max = p->scratch_max;
   for (const PlanValue& v : view.plan.values)
     if (!type_ok(v.type)) return error.set("the module is damaged: a value has an unknown type");
 

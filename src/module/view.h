@@ -26,7 +26,7 @@ struct PlanView {
   uint32_t prologue_words = 0;
   std::span<const uint32_t> attributes;
   Reg arena_bytes = 0;
-  int64_t arena_max = 0;
+  int64_t arena_max = 0, workspace_max = 0, scratch_max = 0;
 };
 
 struct VariantView {

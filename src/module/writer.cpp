@@ -173,7 +173,9 @@ class Layout {
                        .prologue_words = plan.prologue_words,
                        .attributes = count(plan.attributes.size()),
                        .arena_bytes = plan.arena_bytes,
-                       .arena_max = plan.arena_max});
+                       .arena_max = plan.arena_max,
+                       .workspace_max = plan.workspace_max,
+                       .scratch_max = plan.scratch_max});
     out.array(plan.constants);
     out.array(plan.bindings);
     out.array(plan.values);

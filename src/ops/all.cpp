@@ -9,6 +9,7 @@
 
 #include "ops/contrib.h"
 #include "ops/control.h"
+#include "ops/custom.h"
 #include "ops/ml.h"
 #include "ops/ml_scores.h"
 #include "ops/ml_trees.h"
@@ -87,6 +88,7 @@ std::vector<const OpDef*> collect() {
   family(rearrange_ops());
   family(recurrent_ops());
   family(reduce_ops());
+  family(registered_ops());
   one(requantize_op());
   one(resize_interpolated_op());
   one(resize_nearest_op());
@@ -158,7 +160,7 @@ const OnnxRule* onnx_rule(std::string_view domain, std::string_view op, int opse
   const auto [first, last] = rules.equal_range({domain == "ai.onnx" ? "" : domain, op});
   for (auto it = first; it != last; ++it)
     if (it->second->from <= opset && opset <= it->second->to) return it->second;
-  return nullptr;
+  return registered_rule(domain, op);
 }
 
 }  // namespace tilewright::ops

@@ -170,6 +170,34 @@ void split_with_attribute(const OnnxNode& n, Builder& g) {
   split(n, g, n.has_attr("split") ? g.ints(n.attr_ints("split")) : kNoValue);
 }
 
+// select: one place of an axis, without the axis.
+
+struct SelectAttrs {
+  int64_t axis = 0, index = 0;
+  static constexpr auto fields =
+      std::tuple{field("axis", &SelectAttrs::axis), field("index", &SelectAttrs::index)};
+};
+
+std::vector<Type> infer_select(const Call& call) {
+  need(call, 0, Kind::Any, "ops.select.type");
+  const SelectAttrs& attrs = call.attrs<SelectAttrs>();
+  const int axis = normal_axis(call, attrs.axis, call.rank(0));
+  Shape shape = call.shape(0);
+  call.check(Dim(attrs.index) < shape[static_cast<size_t>(axis)], "the place lies on the axis");
+  shape.erase(shape.begin() + axis);
+  return {tensor_of(call.elem(0), std::move(shape))};
+}
+
+std::vector<te::Tensor> define_select(const Call& call) {
+  const SelectAttrs& attrs = call.attrs<SelectAttrs>();
+  const int axis = normal_axis(call, attrs.axis, call.rank(0));
+  return {te::compute(call.out_shape(), [&](const std::vector<te::Var>& point) {
+    At at = indices_of(point);
+    at.insert(at.begin() + axis, te::Expr(attrs.index));
+    return call.in(0).at(at);
+  })};
+}
+
 }  // namespace
 
 std::span<const OpDef> concat_ops() {
@@ -180,6 +208,10 @@ std::span<const OpDef> concat_ops() {
                             .elements = elements_concat,
                             .algorithms = {{.name = "direct", .define = define_concat}},
                             .onnx = {{.op = "Concat", .from = 4, .rule = concat_from_onnx}}}),
+      define_op<SelectAttrs>({.name = "select",
+                              .fusion = FusionKind::Injective,
+                              .infer = infer_select,
+                              .algorithms = {{.name = "direct", .define = define_select}}}),
       define_op<SplitAttrs>(
           {.name = "split",
            .fusion = FusionKind::Injective,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv and ConvInteger over any number of spatial dimensions. Padding is a stage of its own before
 // a plain sum of products.
+#include "ops/conv.h"
+
 #include "graph/onnx_node.h"
 #include "ir/print.h"
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/ops.h"
-#include "ops/window.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -28,10 +29,9 @@ WindowAttrs window_of(const ConvAttrs& attrs) {
 
 Geometry geometry(const Call& call) {
   const ConvAttrs& attrs = call.attrs<ConvAttrs>();
-  return {
-      .windows = windows(call, window_of(attrs), spatial(call.shape(0)), spatial(call.shape(1))),
-      .per_group_in = call.shape(1)[1],
-      .per_group_out = simplified(call.shape(1)[0] / attrs.group)};
+  return {.windows = conv_windows(call),
+          .per_group_in = call.shape(1)[1],
+          .per_group_out = simplified(call.shape(1)[0] / attrs.group)};
 }
 
 Shape infer_shape(const Call& call) {
@@ -90,12 +90,7 @@ std::vector<Type> infer(const Call& call) {
 }
 
 std::vector<te::Tensor> define(const Call& call) {
-  const ir::Elem elem = call.elem(0), acc = wide(elem);
-  const te::Tensor y = plain(call, call.in(0), call.in(1), acc);
-  if (!call.has(2)) return {as(elem, y)};
-  return {te::compute("conv_bias", call.out_shape(), [&](const std::vector<te::Var>& axes) {
-    return as(elem, y.at(indices_of(axes)) + as(acc, call.in(2)(axes[1])));
-  })};
+  return {conv_result(call, plain(call, call.in(0), call.in(1), wide(call.elem(0))))};
 }
 
 std::vector<Type> infer_integer(const Call& call) {
@@ -147,14 +142,28 @@ void integer_from_onnx(const OnnxNode& n, Builder& g) {
 
 }  // namespace
 
+std::vector<Window> conv_windows(const Call& call) {
+  return windows(call, window_of(call.attrs<ConvAttrs>()), spatial(call.shape(0)),
+                 spatial(call.shape(1)));
+}
+
+te::Tensor conv_result(const Call& call, const te::Tensor& sum) {
+  const ir::Elem elem = call.elem(0), acc = wide(elem);
+  if (!call.has(2)) return as(elem, sum);
+  return te::compute("conv_bias", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+    return as(elem, sum.at(indices_of(axes)) + as(acc, call.in(2)(axes[1])));
+  });
+}
+
 const OpDef& conv_op() {
-  static const OpDef def =
-      define_op<ConvAttrs>({.name = "conv",
-                            .fusion = FusionKind::OutFusable,
-                            .infer = infer,
-                            .algorithms = {{.name = "direct", .define = define}},
-                            .channels = true,
-                            .onnx = {{.op = "Conv", .rule = from_onnx}}});
+  static const OpDef def = define_op<ConvAttrs>(
+      {.name = "conv",
+       .fusion = FusionKind::OutFusable,
+       .infer = infer,
+       .algorithms = {{.name = "direct", .define = define},
+                      {.name = "winograd", .define = define_winograd, .applies = winograd_applies}},
+       .channels = true,
+       .onnx = {{.op = "Conv", .rule = from_onnx}}});
   return def;
 }
 

@@ -192,39 +192,43 @@ std::vector<te::Tensor> define_phases(const Call& call) {
   const Channels channels(call);
   std::vector<Dim> before, extents, none, weight_extents;
   std::vector<te::Axis> over = {te::reduce_axis(channels.in, "rc")};
-  te::Shape shape = {call.out_shape()[0], call.out_shape()[1]};
+  te::Shape shape = {call.out_shape()[0]};
+  for (const Spread& s : dims) shape.push_back(te::Expr(s.stride));
+  shape.push_back(call.out_shape()[1]);
+  bool fills = true;  // the kernel is whole blocks
   for (size_t d = 0; d < dims.size(); ++d) {
-    const Dim blocks = simplified(ir::ceil_div(dims[d].kernel, Dim(dims[d].stride)));
-    const Dim places =
-        simplified(ir::ceil_div(dims[d].out + dims[d].pad_begin, Dim(dims[d].stride)));
+    const Dim stride = Dim(dims[d].stride);
+    const Dim blocks = simplified(ir::ceil_div(dims[d].kernel, stride));
+    const Dim places = simplified(ir::ceil_div(dims[d].out, stride));
+    const Dim furthest = (dims[d].pad_begin + stride - 1) / stride;
     before.push_back(simplified(blocks - 1));
-    extents.push_back(simplified(places + blocks - 1));
+    extents.push_back(simplified(places + furthest + blocks - 1));
     none.push_back(Dim(0));
-    weight_extents.push_back(simplified(blocks * dims[d].stride));
+    weight_extents.push_back(simplified(blocks * stride));
+    fills = fills && same(weight_extents.back(), dims[d].kernel);
     over.push_back(te::reduce_axis(blocks, str("j", d)));
     shape.push_back(places);
   }
-  for (const Spread& s : dims) shape.push_back(te::Expr(s.stride));
   const te::Tensor x = zeros_around(call.in(0), before, extents);
-  const te::Tensor w = zeros_around(call.in(1), none, weight_extents);
+  const te::Tensor w = fills ? call.in(1) : zeros_around(call.in(1), none, weight_extents);
+  const size_t rank = dims.size();
   const te::Tensor z = te::compute("phases", shape, [&](const std::vector<te::Var>& axes) {
-    const te::Expr channel = channels.channel(axes[1], over[0]);
-    At at = {axes[0], channel}, weight = {channel, channels.filter(axes[1])};
-    for (size_t d = 0; d < dims.size(); ++d) {
-      at.push_back(axes[d + 2] + te::Expr(before[d]) - over[d + 1]);
-      weight.push_back(over[d + 1] * dims[d].stride + axes[d + 2 + dims.size()]);
+    const te::Var& m = axes[rank + 1];
+    const te::Expr channel = channels.channel(m, over[0]);
+    At at = {axes[0], channel}, weight = {channel, channels.filter(m)};
+    for (size_t d = 0; d < rank; ++d) {
+      const te::Expr phase = axes[d + 1] + te::Expr(dims[d].pad_begin);
+      at.push_back(axes[rank + 2 + d] + phase / dims[d].stride + te::Expr(before[d]) - over[d + 1]);
+      weight.push_back(over[d + 1] * dims[d].stride + phase % dims[d].stride);
     }
     return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
   });
   const te::Tensor y =
       te::compute("conv_transpose", call.out_shape(), [&](const std::vector<te::Var>& axes) {
-        At at = {axes[0], axes[1]}, phase;
-        for (size_t d = 0; d < dims.size(); ++d) {
-          const te::Expr place = axes[d + 2] + te::Expr(dims[d].pad_begin);
-          at.push_back(place / dims[d].stride);
-          phase.push_back(place % dims[d].stride);
-        }
-        at.insert(at.end(), phase.begin(), phase.end());
+        At at = {axes[0]};
+        for (size_t d = 0; d < rank; ++d) at.push_back(axes[d + 2] % dims[d].stride);
+        at.push_back(axes[1]);
+        for (size_t d = 0; d < rank; ++d) at.push_back(axes[d + 2] / dims[d].stride);
         return z.at(at);
       });
   return {with_bias(call, y)};

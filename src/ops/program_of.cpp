@@ -76,8 +76,9 @@ class Composer {
     Call call(graph_, *node.op, node.attrs, node.inputs, node.origin, node.bodies);
     call.bind(std::move(inputs), types);
     const Algorithm* chosen = nullptr;
-    for (const Algorithm& a : node.op->algorithms)
-      if (!chosen && (!a.applies || a.applies(call))) chosen = &a;
+    const auto& algorithms = node.op->algorithms;
+    for (size_t i = node.algorithm; i < algorithms.size() && !chosen; ++i)
+      if (!algorithms[i].applies || algorithms[i].applies(call)) chosen = &algorithms[i];
     require(chosen, "no algorithm of the operator applies");
     const std::vector<te::Tensor> results = chosen->define(call);
     for (size_t i = 0; i < node.outputs.size(); ++i)

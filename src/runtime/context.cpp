@@ -188,9 +188,20 @@ bool Context::prepare() {
   if (__builtin_mul_overflow((facts.scratch_bytes + 63) / 64 * 64, int64_t{host_.workers},
                              &scratch))
     return false;
-  return selected && grow(arena_, plan_.arena_max, "the arena") == TW_OK &&
-         grow(workspace_, facts.workspace_bytes, "a workspace") == TW_OK &&
-         grow(scratch_, scratch, "a workspace") == TW_OK;
+  const bool known = plan_.arena_bytes < plan_.constants.size();
+  if (!selected || (known && grow(arena_, plan_.arena_max, "the arena") != TW_OK) ||
+      grow(workspace_, facts.workspace_bytes, "a workspace") != TW_OK ||
+      grow(scratch_, scratch, "a workspace") != TW_OK)
+    return false;
+  // The most that the declared ranges allow. Where there is no memory for that, smaller inputs may
+  // do with less: a run asks for what it needs.
+  if (__builtin_mul_overflow((plan_.scratch_max + 63) / 64 * 64, int64_t{host_.workers}, &scratch))
+    return false;
+  grow(arena_, plan_.arena_max, "the arena");
+  grow(workspace_, plan_.workspace_max, "a workspace");
+  grow(scratch_, scratch, "a workspace");
+  error_.clear();
+  return true;
 }
 
 int64_t Context::held_bytes() const {

@@ -335,6 +335,20 @@ struct Pad {
   Results apply(Program& program) const;
 };
 
+/// alloc C: f32[n]      for y in 0..n { C[y] = A[y] }                            multiples [4]
+///   ->  alloc C: f32[ceil(n/4)*4]
+///       for y in 0..ceil(n/4)*4 { C[y] = guard(y < n, A[y], 0.0) }
+/// Computes elements that nobody reads, so that tiles of spatial iterators are never cut short:
+/// what remains of a tail are guarded loads. The result must be allocated and filled by this block
+/// alone.
+struct RoundUp {
+  BlockRef block;
+  std::vector<Number> multiples;  // one for each iterator
+  static constexpr std::string_view name = "round_up";
+  static constexpr auto fields = members(&RoundUp::block, &RoundUp::multiples);
+  Results apply(Program& program) const;
+};
+
 /// Keeps a buffer in another order: every access B[i, j] becomes B[map(i, j)].
 struct TransformLayout {
   BlockRef block;  // one that touches the buffer
@@ -524,7 +538,7 @@ using AllSteps =
     std::tuple<GetBlock, GetLoops, Split, Fuse, Reorder, Tile, Vectorize, Unroll, Parallel, Bind,
                VThread, Partition, Fission, Merge, SwizzleOrder, Specialize, Annotate, ComputeAt,
                ComputeRoot, ReverseComputeAt, ComputeInline, ReverseComputeInline, CacheRead,
-               CacheWrite, SetScope, StoreAt, RollingBuffer, SetLayout, Reindex, Pad,
+               CacheWrite, SetScope, StoreAt, RollingBuffer, SetLayout, Reindex, Pad, RoundUp,
                TransformLayout, DecomposeReduction, RFactor, Prefetch, DoubleBuffer, Pipeline,
                Stagger, Agents, Persistent, Cluster, FuseReductions, Blockize, Tensorize>;
 

@@ -32,7 +32,9 @@ JitKernel compile(const ir::LoopFunc&, const ir::TargetSpec& spec, const EmitOpt
   refuse(spec);
 }
 std::string feature_list(const ir::TargetSpec& spec) { refuse(spec); }
+std::string code_generator(const ir::TargetSpec&) { return "none"; }
 std::vector<std::string> instruction_names(const ir::TargetSpec&) { return {}; }
+std::string code_generator(const ir::TargetSpec&) { return "none"; }
 
 // There are no objects and no kernels without the functions above.
 void link_shared_library(std::span<const Kernel>, const std::string&) {
@@ -41,6 +43,7 @@ void link_shared_library(std::span<const Kernel>, const std::string&) {
 std::string link_shared_object(std::span<const Kernel>) {
   throw InternalError("objects without LLVM");
 }
+JitKernel load(Kernel, std::vector<ir::Var>) { throw InternalError("objects without LLVM"); }
 void JitKernel::call(std::span<void* const>, std::span<const int64_t>, tw_host) const {
   throw InternalError("a kernel without LLVM");
 }

@@ -36,6 +36,11 @@ graph main(%x: f32[n, 48]) {
 
 class KernelCaches : public testing::Test {
  protected:
+  void SetUp() override {
+#ifndef TILEWRIGHT_LLVM
+    GTEST_SKIP() << "kernels need LLVM";
+#endif
+  }
   void TearDown() override { fs::remove_all(folder_); }
 
   std::vector<std::byte> compiled(const std::string& target, bool cached) const {

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random valid model of 3 to 25 nodes for a seed, with inputs."""
+"""A random valid model of 3 to 25 nodes for a seed, now and then with a pattern at its end, with inputs."""
 import compute
 import control
 import elementwise
 import layers
 import movement
+import patterns
 import quantized
 from graph import Graph
 
@@ -30,5 +31,7 @@ def generate(seed):
         if len(g.nodes) >= wanted:
             break
         rng.choices(emitters, weights)[0](g)
+    if rng.random() < 0.25:
+        rng.choices(list(patterns.EMITTERS), list(patterns.EMITTERS.values()))[0](g)
     model, feeds = g.model()
     return model, feeds, g.other_feeds(feeds, rng)

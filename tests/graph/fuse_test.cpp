@@ -117,6 +117,67 @@ TEST(Fuse, KeepsReductionsOverOtherRowsApart) {
   EXPECT_EQ(f.reason("sub", "reduce_max"), "it reduces other rows");
 }
 
+/// softmax(q kᵀ + mask) v of heads that stand beside each other.
+struct Attention {
+  Net g;
+  ValueId scores, probabilities, result;
+
+  Attention() {
+    const auto heads = [&](const char* name) {
+      return g("transpose", {g.in(name, dims({2, 6, 3, 8}))}, {{"axes", Ints{0, 2, 1, 3}}});
+    };
+    const ValueId q = heads("q"), k = heads("k"), v = heads("v");
+    scores = g("matmul", {q, k}, {{"trans_b", int64_t{1}}, {"alpha", 0.5}});
+    probabilities = g("softmax", {g("add", {scores, g.in("mask", dims({6}))})});
+    result = g("matmul", {probabilities, v});
+    g.output(g("transpose", {result}, {{"axes", Ints{0, 2, 1, 3}}}));
+  }
+};
+
+TEST(Fuse, MakesOneKernelOfAttention) {
+  Attention a;
+  const Graph before = a.g.take();
+  const Fused f = fused(before);
+  EXPECT_EQ(f.text(),
+            "transpose_transpose_transpose_matmul_add_softmax_matmul_transpose -> %transpose_3\n");
+  expect_equal(before, f.graph, 0);
+}
+
+TEST(Fuse, KeepsScoresThatOthersRead) {
+  Attention a;
+  a.g.output(a.scores);
+  const Fused f = fused(a.g.take());
+  EXPECT_EQ(f.text(),
+            "transpose_transpose_matmul_add -> %matmul %add\nsoftmax -> %softmax\n"
+            "transpose_matmul_transpose -> %transpose_3\n");
+  EXPECT_EQ(f.reason("add", "softmax"), "others read the product too");
+}
+
+TEST(Fuse, KeepsProbabilitiesThatOthersRead) {
+  Attention a;
+  a.g.output(a.probabilities);
+  const Fused f = fused(a.g.take());
+  EXPECT_EQ(f.reason("add", "softmax"), "its rows are not summed by one product");
+}
+
+TEST(Fuse, SumsOverOtherDimensionsApart) {
+  Net g;
+  const ValueId s = g("matmul", {g.in("a", dims({6, 4})), g.in("b", dims({4, 6}))});
+  g.output(g("matmul", {g("softmax", {s}), g.in("c", dims({6, 5}))}, {{"trans_a", int64_t{1}}}));
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.text(), "matmul -> %matmul\nsoftmax -> %softmax\nmatmul -> %matmul_1\n");
+  EXPECT_EQ(f.reason("matmul", "softmax"), "its rows are not summed by one product");
+}
+
+TEST(Fuse, LeavesATransposeThatMovesTheLastDimension) {
+  Net g;
+  const ValueId x = g("transpose", {g.in("x", dims({4, 6, 8}))}, {{"axes", Ints{2, 0, 1}}});
+  g.output(g("matmul", {x, g.in("y", dims({6, 5}))}));
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.text(), "transpose -> %transpose\nmatmul -> %matmul\n");
+  EXPECT_EQ(f.reason("transpose", "matmul"), "`matmul` reads its elements many times");
+}
+
 TEST(Fuse, LeavesExpensiveProducersOutOfWindows) {
   Net g;
   const ValueId x = g.in("x", dims({1, 8, 32, 32}));

@@ -53,3 +53,18 @@ def test_passes_can_be_skipped(affine, affine_result):
 def test_reference_agrees(affine, affine_result):
     y, = tw.reference(affine, [X, B])
     np.testing.assert_allclose(y, affine_result(X, B), rtol=1e-6)
+
+
+def test_slow_kernels_are_python_warnings(affine, monkeypatch):
+    native = tw._native.compile
+    monkeypatch.setattr(tw._native, "compile", lambda *given: (native(*given)[0], ["kernel `matmul` runs as plain loops: why"]))
+    with pytest.warns(tw.PerformanceWarning, match="kernel `matmul` runs as plain loops: why") as caught:
+        tw.compile(affine)
+    assert caught[0].filename == __file__
+
+
+def test_errors_have_parts(model):
+    with pytest.raises(tw.Error) as e:
+        tw.compile(model("g (float[2] x) => (float[2] y) { y = Teleport(x) }"))
+    assert e.value.code == "frontend.onnx.operator" and "Teleport" in e.value.message
+    assert e.value.notes and "tw.register_op" in e.value.help and e.value.help in str(e.value)

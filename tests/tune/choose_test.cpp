@@ -140,6 +140,28 @@ const Kernel kKernels[] = {
      "  C[i in n, m in 6, y in h, x in 9] = "
      "sum(c in 4, r in 3, s in 3) P[i, c, y + r, x + s] * W[m, c, r, s]\n  return C\n}",
      {{1, 1}, {2, 5}}},
+    {"convolution_of_any_size",
+     "te c(X: f32[1, 3, h, w], W: f32[10, 3, 3, 3], b: f32[10]) where h in 1..40, w in 1..40 {\n"
+     "  P[n in 1, c in 3, y in h + 2, x in w + 2] = "
+     "guard(1 <= y && y < h + 1 && 1 <= x && x < w + 1, X[n, c, y - 1, x - 1], 0.0)\n"
+     "  C[n in 1, m in 10, y in h, x in w] = "
+     "sum(c in 3, r in 3, s in 3) P[n, c, y + r, x + s] * W[m, c, r, s]\n"
+     "  D[n in 1, m in 10, y in h, x in w] = max(C[n, m, y, x] + b[m], 0.0)\n  return D\n}",
+     {{1, 1}, {1, 40}, {3, 16}, {5, 17}}},
+    {"convolution_strided_of_any_size",
+     "te c(X: f32[n, 2, h * 2 + 1, w * 2 + 1], W: f32[5, 2, 3, 3])"
+     " where n in 1..4, h in 1..64, w in 1..64 {\n"
+     "  C[i in n, m in 5, y in h, x in w] = "
+     "sum(c in 2, r in 3, s in 3) X[i, c, y * 2 + r, x * 2 + s] * W[m, c, r, s]\n  return C\n}",
+     {{1, 1, 1}, {2, 3, 18}, {1, 2, 16}}},
+    {"depthwise_of_any_size",
+     "te c(X: f32[1, 5, h, w], W: f32[5, 1, 3, 3], b: f32[5]) where h in 0..64, w in 0..64 {\n"
+     "  P[n in 1, c in 5, y in h + 2, x in w + 2] = "
+     "guard(1 <= y && y < h + 1 && 1 <= x && x < w + 1, X[n, c, y - 1, x - 1], 0.0)\n"
+     "  C[n in 1, c in 5, y in h, x in w] = "
+     "sum(r in 3, s in 3) P[n, c, y + r, x + s] * W[c, 0, r, s]\n"
+     "  D[n in 1, c in 5, y in h, x in w] = C[n, c, y, x] + b[c]\n  return D\n}",
+     {{0, 3}, {1, 1}, {5, 17}, {4, 32}}},
     {"convolution_grouped",
      "te c(X: f32[1, 6, 7, 7], W: f32[8, 3, 3, 3]) {\n"
      "  C[n in 1, m in 8, y in 5, x in 5] = "

@@ -101,6 +101,10 @@ graph::Graph read_model(Bytes bytes, std::shared_ptr<const void> owner,
     g.output(value, std::string(output.name));
   }
   graph::Graph graph = g.take();
+  for (graph::SymbolInfo& s : graph.symbols)
+    if (const auto choice = options.dims.find(std::string(s.symbol.var.name()));
+        choice != options.dims.end() && std::holds_alternative<graph::FromInput>(s.source))
+      s.symbol.likely = choice->second.points;
   graph.metadata = metadata_of(model);
   return graph;
 }

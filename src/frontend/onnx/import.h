@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "frontend/onnx/wire.h"
 #include "graph/graph.h"
@@ -18,6 +19,7 @@ namespace tilewright::frontend::onnx {
 struct DimRange {
   int64_t min = 0;
   int64_t max = 0;
+  std::vector<int64_t> points;  // of these, values that get kernels of their own
 };
 
 struct ImportOptions {
@@ -28,7 +30,7 @@ struct ImportOptions {
   std::filesystem::path folder;
 };
 
-/// `batch=8`, `batch=1..32`.
+/// `batch=8`, `batch=1..32`, `batch=1..32:1,8`.
 std::pair<std::string, DimRange> parse_dim(std::string_view text);
 
 /// Reads the model; large tensors are views into its file, which the graph keeps mapped.

@@ -42,7 +42,8 @@ std::string input_text(const ValueInfoProto& input) {
 std::pair<std::string, DimRange> parse_dim(std::string_view text) {
   const auto wrong = [&] {
     refuse("frontend.onnx.dim_choice", str("`", text, "` does not say what a dimension is"),
-           "write NAME=VALUE or NAME=LEAST..GREATEST, such as batch=8 or batch=1..32");
+           "write NAME=VALUE, NAME=LEAST..GREATEST or NAME=LEAST..GREATEST:POINT,POINT, such as "
+           "batch=8, batch=1..32 or batch=1..32:1,8");
   };
   const size_t equal = text.rfind('=');  // names may hold one, numbers do not
   if (equal == 0 || equal == std::string_view::npos) wrong();
@@ -53,12 +54,22 @@ std::pair<std::string, DimRange> parse_dim(std::string_view text) {
     if (error != std::errc() || stop != end || value < 0 || value > kMaxDim) wrong();
     return value;
   };
-  const std::string_view range = text.substr(equal + 1);
+  std::string_view range = text.substr(equal + 1), points;
+  if (const size_t colon = range.find(':'); colon != std::string_view::npos) {
+    points = range.substr(colon + 1);
+    range = range.substr(0, colon);
+    if (points.empty()) wrong();
+  }
   const size_t dots = range.find("..");
   DimRange out;
   out.min = number(range.substr(0, dots));
   out.max = dots == std::string_view::npos ? out.min : number(range.substr(dots + 2));
   if (out.max < out.min) wrong();
+  while (!points.empty()) {
+    const size_t comma = points.find(',');
+    out.points.push_back(number(points.substr(0, comma)));
+    points = comma == std::string_view::npos ? "" : points.substr(comma + 1);
+  }
   return {std::string(text.substr(0, equal)), out};
 }
 
@@ -134,7 +145,12 @@ Dim InputTypes::dimension(const ValueInfoProto& input, size_t axis,
   used_.insert(name);
   const auto choice = choices_.find(name);
   if (choice == choices_.end()) return g_.symbol(name);
-  const auto [min, max] = choice->second;
+  const auto& [min, max, points] = choice->second;
+  for (const int64_t p : points)
+    if (p < min || p > max)
+      refuse("frontend.onnx.dim_choice",
+             str("dimension `", name, "` has the range ", min, "..", max, " and the point ", p),
+             "choose points inside of the range");
   return min == max ? Dim(min) : g_.symbol(name, min, max);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the channels of feature maps in blocks where that makes all kernels together faster.
+// Puts the channels of feature maps in blocks, and chooses among the algorithms of operators, where
+// that makes all kernels together faster.
 //   %a: f32[1, 64, 56, 56] = group(%x, …) conv_relu() { … }
 //   %b: f32[1, 64, 56, 56] = group(%a, …) conv_relu() { … }
 //   ->  %a: f32[1, 64, 56, 56] blocks(16) = …, what %b reads
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "graph/call.h"
 #include "graph/choices.h"
 #include "graph/dependence.h"
 #include "graph/layout.h"
@@ -52,6 +54,8 @@ class Assignment {
       set(v, best.chosen[v]);
       report(v, best, costs);
     }
+    for (Node& n : graph_.main().nodes)
+      if (is_kernel(n)) n = std::move(fastest(n).node);
   }
 
  private:
@@ -116,7 +120,36 @@ class Assignment {
   /// The cycles of the node's kernel when some of its values, by bit, are in blocks.
   double cost(const Node& n, const std::vector<size_t>& vars, size_t blocked) {
     for (size_t i = 0; i < vars.size(); ++i) set(vars[i], blocked >> i & 1);
-    return context_.services.cycles(graph_, n).value_or(kImpossible);
+    return fastest(n).cycles;
+  }
+
+  struct Fastest {
+    Node node;
+    double cycles;
+  };
+  /// The node with the algorithm that takes the fewest cycles, values laid out as they are.
+  Fastest fastest(const Node& n) {
+    Fastest best{n, context_.services.cycles(graph_, n).value_or(kImpossible)};
+    Node now = n;
+    std::vector<Node*> members = {&now};
+    if (n.op->special == Special::Group) {
+      members.clear();
+      for (Node& m : now.bodies[0].nodes) members.push_back(&m);
+    }
+    for (Node* m : members) {
+      for (size_t a = 1; a < m->op->algorithms.size(); ++a) {
+        const Algorithm& algorithm = m->op->algorithms[a];
+        const Call call(graph_, *m->op, m->attrs, m->inputs, m->origin, m->bodies);
+        if (!algorithm.applies || !algorithm.applies(call) ||
+            std::ranges::find(context_.skip, algorithm.name) != context_.skip.end())
+          continue;
+        m->algorithm = a;
+        const double cycles = context_.services.cycles(graph_, now).value_or(kImpossible);
+        if (cycles < best.cycles) best = {now, cycles};
+      }
+      m->algorithm = 0;
+    }
+    return best;
   }
 
   void add_costs(const Node& n, std::vector<CostTable>& costs) {

@@ -28,6 +28,7 @@ struct GroupInfo {
   Shape domain;               // of injective ones, their results; of reductions, what is reduced
   Shape result;               // of the operator that gave the group its kind
   std::vector<bool> reduced;  // of reductions: the dimensions of the domain that are no rows
+  bool of_product = false;    // of reductions: the rows are those of a product in the group
 };
 
 /// The dimensions of the first input that are not simply walked through by every read of it.
@@ -187,10 +188,22 @@ class Fuser {
       case FusionKind::Injective: merged = c; return prologue(producer, consumer);
       case FusionKind::OutFusable:
         merged = p;
+        if (c.kind == FusionKind::Reduction) return rows_of_product(producer, consumer, merged);
         if (c.kind != FusionKind::Injective)
           return "only operators that work element by element follow on it in one kernel";
-        return same(c.domain, p.domain) ? "" : "it has another shape";
-      case FusionKind::Reduction: merged = p; return after_reduction(p, c);
+        if (same(c.domain, p.domain)) return "";
+        if (!permutes(consumer) || results_used_elsewhere(producer, consumer))
+          return "it has another shape";
+        merged.domain = merged.result = c.domain;
+        return "";
+      case FusionKind::Reduction:
+        if (p.of_product && c.kind == FusionKind::OutFusable &&
+            product_of_rows(producer, consumer)) {
+          merged = c;
+          return "";
+        }
+        merged = p;
+        return after_reduction(p, c);
       case FusionKind::Opaque: break;
     }
     return "it stays alone";
@@ -203,7 +216,7 @@ class Fuser {
     for (const int n : order_.members(consumer))
       for (const Flow& f : flows_[static_cast<size_t>(n)]) {
         if (order_.group_of(f.from) != producer) continue;
-        if (node(n).op->fusion == FusionKind::OutFusable)
+        if (node(n).op->fusion == FusionKind::OutFusable && !permutes(producer))
           return str("`", node(n).op->name, "` reads its elements many times");
         const bool fits = same(shape(f.value), c.domain);
         if (!fits && used_elsewhere(f.value, producer, consumer))
@@ -216,6 +229,54 @@ class Fuser {
           return str("every element would be computed ", reads, " times");
       }
     return {};
+  }
+
+  /// Is it nothing but another order of rows, which costs nothing where they are read or written?
+  bool permutes(int group) {
+    return std::ranges::all_of(order_.members(group),
+                               [&](int n) { return permutes_rows(graph_, node(n)); });
+  }
+
+  /// product → softmax of its rows → product that sums over them: the scores of some queries at a
+  /// time, which stay in the cache.
+  std::string rows_of_product(int producer, int consumer, GroupInfo& merged) {
+    const GroupInfo &p = info(producer), &c = info(consumer);
+    bool rows = same(c.domain, p.domain) && same(c.result, c.domain) && !c.reduced.empty();
+    for (size_t d = 0; rows && d < c.reduced.size(); ++d)
+      rows = c.reduced[d] == (d + 1 == c.reduced.size()) || ir::is_const(c.domain[d], 1);
+    if (!rows) return "it does not work on the rows of the product";
+    if (results_used_elsewhere(producer, consumer)) return "others read the product too";
+    const ValueId result = node(last_member(consumer)).outputs[0];
+    const auto users = users_.find(result);
+    const Node* next =
+        users == users_.end() || users->second.size() != 1 || escapes_.contains(result)
+            ? nullptr
+            : &node(users->second[0]);
+    if (!next || next->op->fusion != FusionKind::OutFusable || !reads_rows(*next, result))
+      return "its rows are not summed by one product";
+    merged = c;
+    merged.of_product = true;
+    return {};
+  }
+  bool product_of_rows(int producer, int consumer) {
+    for (const int n : order_.members(consumer))
+      for (const Flow& f : flows_[static_cast<size_t>(n)])
+        if (order_.group_of(f.from) == producer &&
+            (node(n).op->fusion != FusionKind::OutFusable || !reads_rows(node(n), f.value) ||
+             used_elsewhere(f.value, producer, consumer)))
+          return false;
+    return true;
+  }
+  bool reads_rows(const Node& product, ValueId rows) {
+    if (std::ranges::count(product.inputs, rows) != 1) return false;
+    const auto at = std::ranges::find(product.inputs, rows) - product.inputs.begin();
+    return sums_rows_of(graph_, product, static_cast<size_t>(at));
+  }
+  bool results_used_elsewhere(int producer, int consumer) {
+    for (const int n : order_.members(producer))
+      for (const ValueId id : node(n).outputs)
+        if (id != kNoValue && used_elsewhere(id, producer, consumer)) return true;
+    return false;
   }
 
   /// reduction → what works on the same rows, or on its result.
@@ -346,6 +407,9 @@ void fuse_function(Graph& graph, Function& function, const std::vector<Check>& c
 ///   injective → injective, reduction      joins where each element is computed about once (see
 ///                                         kStoreAndLoad), else only when nobody else reads it
 ///   out-fusable → injective, same shape   joins: bias, activation, residual
+///   rows in another order ↔ out-fusable   joins: nothing is moved, only read or written elsewhere
+///   out-fusable → softmax → out-fusable   joins when the softmax is that of the rows which the
+///                                         second one sums over: attention
 ///   reduction → injective                 joins on its result or on the rows it reduced
 ///   reduction → reduction                 joins when both reduce the same dimensions of one shape
 ///   opaque, loops                         alone

@@ -13,6 +13,12 @@ Graph fold_batch_norm(Graph graph, PassContext& context);
 Graph fold_constants(Graph graph, PassContext& context);
 Graph fold_scales(Graph graph, PassContext& context);
 Graph fuse(Graph graph, PassContext& context);
+Graph index_parts(Graph graph, PassContext& context);
+Graph merge_products(Graph graph, PassContext& context);
+Graph recover_activations(Graph graph, PassContext& context);
+Graph recover_attention(Graph graph, PassContext& context);
+Graph recover_norms(Graph graph, PassContext& context);
+Graph recover_softmax(Graph graph, PassContext& context);
 Graph remove_dead(Graph graph, PassContext& context);
 Graph simplify_algebra(Graph graph, PassContext& context);
 

@@ -97,6 +97,7 @@ class Emitter {
                          FunctionRef<ll::Value*(const ir::Expr&, ll::Value*)> contiguous);
   ll::Value* load_column(const Place& place, const Access& a, const LaneIndex& lanes);
   void store_lanes(const Place& place, const Access& a, ll::Value* value);
+  ll::Value* guarded_element(const ir::Guard& e);
   ll::Value* load_element(const Place& place, ir::Elem elem, ll::Value* index);
   void store_element(const Place& place, ir::Elem elem, ll::Value* index, ll::Value* value);
   std::pair<ll::Value*, ll::Value*> packed_place(const Place& place, ir::Elem elem,

@@ -119,6 +119,7 @@ ll::Value* Emitter::emit(const ir::Select& e) {
 }
 
 ll::Value* Emitter::emit(const ir::Guard& e) {
+  if (ll::Value* element = guarded_element(e)) return element;
   ll::Value* cond = expr(e.cond);
   ll::LLVMContext& context = module_.getContext();
   const auto block = [&](const char* name) {

@@ -110,6 +110,34 @@ ll::Value* Emitter::load_element(const Place& place, Elem elem, ll::Value* index
   return b_.CreateTrunc(b_.CreateLShr(byte, shift), b_.element(elem));
 }
 
+/// guard(c, x[i], 0.0): one load that always happens, of the element or of the constant, costs less
+/// than a branch. Null when the guard is something else.
+ll::Value* Emitter::guarded_element(const ir::Guard& e) {
+  const auto* load = e.yes.as<ir::Load>();
+  const bool constant = e.no.as<ir::FloatImm>() || e.no.as<ir::IntImm>();
+  if (!load || !constant || load->type.lanes != 1 || load->mask || load->rank) return nullptr;
+  const Elem elem = load->buffer->elem;
+  const Place& place = place_of(load->buffer);
+  if (!place.pointer || is_packed(elem) || elem == Elem::Bool) return nullptr;
+  bool anywhere = true;  // may the index be computed where the guard does not hold?
+  for (const Expr& index : load->indices)
+    ir::walk(
+        index, [&](const ir::Load&) { anywhere = false; },
+        [&](const ir::Binary& b) {
+          const bool divides = b.op == ir::BinaryOp::Div || b.op == ir::BinaryOp::Mod;
+          anywhere = anywhere && (!divides || ir::const_int(b.b));
+        });
+  if (!anywhere) return nullptr;
+  ll::Value* index = index_of({load->buffer, load->indices, {}, 1});
+  ll::Value* other = expr(e.no);
+  auto* slot =
+      new ll::GlobalVariable(module_, other->getType(), true, ll::GlobalValue::PrivateLinkage,
+                             ll::cast<ll::Constant>(other), "guard.else");
+  slot->setUnnamedAddr(ll::GlobalValue::UnnamedAddr::Global);
+  ll::Value* pointer = b_.CreateSelect(expr(e.cond), address(place, elem, index), slot);
+  return tag(b_.CreateAlignedLoad(other->getType(), pointer, alignment(elem)), place);
+}
+
 void Emitter::store_element(const Place& place, Elem elem, ll::Value* index, ll::Value* value) {
   if (!is_packed(elem)) {
     tag(b_.CreateAlignedStore(value, address(place, elem, index), alignment(elem)), place);

@@ -2,12 +2,14 @@
 #include "tune/choose/choose.h"
 
 #include "tune/choose/canonical.h"
+#include "tune/choose/chain.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/rows.h"
 #include "tune/choose/scan_steps.h"
 #include "tune/choose/stage.h"
+#include "tune/choose/winograd.h"
 
 namespace tilewright::tune {
 
@@ -20,8 +22,16 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
 
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
                      const std::vector<std::string>& constants) {
+  TileVectors vectors;
+  schedule_stages(s, spec, constants, vectors);
+}
+
+void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
+                     const std::vector<std::string>& given, TileVectors& vectors) {
   if (!only_blocks(s.func())) return;
   inline_stages(s);
+  const std::vector<std::string> constants = with_derived(s.func(), given);
+  schedule_winograd(s, spec, constants);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
   // Stages that run together first, from the last one up; then each of the others by itself.
@@ -31,19 +41,28 @@ void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
     return stage && stage->kind == kind;
   };
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
+    if (still(it->first, StageKind::Reduce)) schedule_chain(s, it->first, spec);
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (still(it->first, StageKind::Map)) schedule_rows(s, it->first, spec);
   // Reductions take the stage that follows along.
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Reduce && still(name, kind) &&
-        !schedule_contraction(s, name, spec, constants))
+        !schedule_contraction(s, name, spec, constants, vectors[name]))
       schedule_reduction(s, name, spec, constants);
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Map && still(name, kind)) schedule_map(s, name, spec);
 }
 
 ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
-                    const std::vector<std::string>& constants) {
-  return with_scheduled_steps(choose_schedule(blocks, spec, constants).func(), spec, constants);
+                    const std::vector<std::string>& constants, const ir::LoopFunc* variant_of) {
+  TileVectors vectors;
+  if (variant_of) {
+    schedule::Schedule general(canonical(*variant_of), spec.instructions);
+    schedule_stages(general, spec, constants, vectors);
+  }
+  schedule::Schedule s(canonical(blocks), spec.instructions);
+  schedule_stages(s, spec, constants, vectors);
+  return with_scheduled_steps(s.func(), spec, constants);
 }
 
 }  // namespace tilewright::tune

@@ -3,6 +3,8 @@
 // machine; nothing is measured and there is no table of shapes.
 #pragma once
 
+#include <map>
+
 #include "ir/func.h"
 #include "ir/target_spec.h"
 #include "schedule/schedule.h"
@@ -21,9 +23,17 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
                      const std::vector<std::string>& constants);
 
+/// How many vectors wide the tiles of contractions are, by stage: it decides how constants lie.
+using TileVectors = std::map<std::string, int64_t>;
+/// The same; stages that are listed keep to that, the others are added.
+void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
+                     const std::vector<std::string>& constants, TileVectors& vectors);
+
 /// The scheduled function, the steps of scans in it too. Its parameters have the order and the
-/// bytes of those of `blocks`, but may have fewer dimensions.
+/// bytes of those of `blocks`, but may have fewer dimensions. When `blocks` is the variant of a
+/// function for certain sizes, it takes the constants as that one does.
 ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
-                    const std::vector<std::string>& constants = {});
+                    const std::vector<std::string>& constants = {},
+                    const ir::LoopFunc* variant_of = nullptr);
 
 }  // namespace tilewright::tune

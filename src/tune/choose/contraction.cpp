@@ -46,17 +46,28 @@ std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer
   for (const Stage& s : stages_of(func)) {
     if (s.block == producer.block || !s.reads(producer.result())) continue;
     if (found || s.kind != StageKind::Map) return std::nullopt;
+    const auto& iters = s.block->iters;
     for (const ir::Load* l : s.loads()) {
       if (l->buffer != producer.result()) continue;
-      if (l->indices.size() != s.block->iters.size()) return std::nullopt;
-      for (size_t d = 0; d < l->indices.size(); ++d)
-        if (l->indices[d] != s.block->iters[d].var ||
-            !ir::equal(s.block->iters[d].extent, l->buffer->shape[d]))
-          return std::nullopt;
+      if (l->indices.size() != iters.size()) return std::nullopt;
+      for (size_t d = 0; d < l->indices.size(); ++d) {
+        const auto it = std::ranges::find_if(
+            iters, [&](const ir::BlockIter& i) { return i.var == l->indices[d]; });
+        if (it == iters.end() || !ir::equal(it->extent, l->buffer->shape[d])) return std::nullopt;
+      }
+      if (!iters.empty() && l->indices.back() != iters.back().var) return std::nullopt;
     }
     found = s;
   }
   return found;
+}
+
+/// Does the stage read the buffer at its own iterators, in their order?
+static bool in_order(const Stage& stage, const ir::Buffer& buffer) {
+  for (const ir::Load* l : stage.loads())
+    for (size_t d = 0; l->buffer == buffer && d < l->indices.size(); ++d)
+      if (l->indices[d] != stage.block->iters[d].var) return false;
+  return true;
 }
 
 void as_vectors(Schedule& s, const LoopRef& loop, int64_t lanes) {
@@ -68,7 +79,7 @@ void as_vectors(Schedule& s, const LoopRef& loop, int64_t lanes) {
 void keep_whole_vectors(Schedule& s, const Stage& stage, const BlockRef& block,
                         const std::string& buffer, size_t lane, int64_t lanes) {
   const auto known = ir::const_int(stage.block->iters[lane].extent);
-  if (known && *known % lanes == 0) return;
+  if (!known || *known % lanes == 0) return;  // symbolic ones are rounded up
   const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
   std::vector<ir::Var> vars;
   std::vector<ir::Expr> places;
@@ -84,15 +95,17 @@ void keep_whole_vectors(Schedule& s, const Stage& stage, const BlockRef& block,
 }
 
 bool schedule_contraction(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                          const std::vector<std::string>& constants) {
+                          const std::vector<std::string>& constants, int64_t& vectors) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
   const auto c = as_contraction(stage);
   if (!c) return false;
-  const auto plan = best_plan(stage, *c, sizes, spec, constants);
+  const auto plan = best_plan(stage, *c, sizes, spec, constants, vectors);
   if (!plan) return false;
-  const std::optional<Stage> after = epilogue_of(func, stage);
+  vectors = plan->tile.vectors;
+  std::optional<Stage> after = epilogue_of(func, stage);
+  if (after && plan->turned && !in_order(*after, stage.result())) after.reset();
   const bool lane_in_a = std::ranges::count(c->of_a, plan->lane) > 0;
   return attempt(s, [&] {
     pack_panels(s, stage, lane_in_a ? c->a : c->b, *plan, constants, spec);

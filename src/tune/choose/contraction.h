@@ -22,12 +22,14 @@ struct Contraction {
 std::optional<Contraction> as_contraction(const Stage& stage);
 
 /// Register tiles with the stage that follows inside, operands in panels. False, and nothing done,
-/// when the stage is not a contraction that this works for.
+/// when the stage is not a contraction that this works for. Tiles are `vectors` wide; from 0 it is
+/// set to what is best.
 bool schedule_contraction(schedule::Schedule& s, const std::string& name,
-                          const ir::TargetSpec& spec, const std::vector<std::string>& constants);
+                          const ir::TargetSpec& spec, const std::vector<std::string>& constants,
+                          int64_t& vectors);
 
 /// The only stage that reads the result of `producer`, when it does so element by element at its
-/// own iterators.
+/// own iterators, the last of which is the last; the others may be in another order.
 std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer);
 
 /// The loop as vectors, unrolled; the last one may be cut short.

@@ -10,6 +10,7 @@
 #include "tune/choose/lanes.h"
 #include "tune/choose/plan.h"
 #include "tune/choose/strides.h"
+#include "tune/choose/winograd.h"
 
 namespace tilewright::tune {
 namespace {
@@ -17,6 +18,15 @@ namespace {
 // Cycles of a vector: an operation, an access to neighbours, one of each lane by itself, and a
 // vector of a transposition in registers.
 constexpr double kOperation = 0.5, kAccess = 0.5, kTurned = 3;
+constexpr double kBytesPerCycle = 8;  // from memory
+constexpr double kNever = 1e18;
+
+/// `i == 3`, with an index on the left
+bool is_row(const ir::Expr& condition) {
+  const auto* compare = condition.as<ir::Binary>();
+  return compare && compare->op == ir::BinaryOp::Eq && compare->a.type() == ir::kIndex &&
+         ir::const_int(compare->b);
+}
 
 /// A stage without tiles, as vectors along its best iterator.
 double vector_cycles(const Stage& stage, const Sizes& sizes, const ir::TargetSpec& spec,
@@ -24,8 +34,11 @@ double vector_cycles(const Stage& stage, const Sizes& sizes, const ir::TargetSpe
   const auto& iters = stage.block->iters;
   const int64_t lanes = lanes_of(stage, spec);
   double each = 0;
-  for (const ir::Expr& value : stage.values())
+  int64_t rows = 1;  // of a matrix, one of which a choice by iterator leaves
+  for (const ir::Expr& value : stage.values()) {
     each += kOperation * static_cast<double>(std::max<int64_t>(operations(value), 1));
+    ir::walk(value, [&](const ir::Select& select) { rows += is_row(select.cond); });
+  }
   if (iters.empty()) return each;
   const size_t lane = best_lane_iter(stage, sizes);
   const bool reduces = iters[lane].kind == ir::IterKind::Reduction;
@@ -38,6 +51,7 @@ double vector_cycles(const Stage& stage, const Sizes& sizes, const ir::TargetSpe
   };
   for (const Use& u : uses_of(*stage.block))
     if (!stage.writes(u.buffer) || !reduces) each += by_lane(u);
+  each = each / static_cast<double>(rows) + (rows > 1 ? kAccess : 0);
   const auto extent = static_cast<double>(std::max<int64_t>(sizes.of(iters[lane].extent), 1));
   const double vectors = std::max(1.0, std::ceil(extent / static_cast<double>(lanes)));
   return each * stage.points(sizes) / extent * vectors;
@@ -51,14 +65,29 @@ double estimated_cycles(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
   if (!only_blocks(blocks)) return 0;
   inline_stages(s);
   const ir::LoopFunc func = s.func();
+  if (!winograd_fits(func, spec)) return kNever;
   const Sizes sizes(func);
   double all = 0;
+  const std::vector<std::string> known = with_derived(func, constants);
+  const auto is_known = [&](const ir::Buffer& b) {
+    return std::ranges::find(known, b->name) != known.end();
+  };
   for (const Stage& stage : stages_of(func)) {
     if (stage.kind == StageKind::Other) continue;
+    const std::vector<const ir::Load*> loads = stage.loads();
+    if (is_known(stage.result())) continue;  // prepared before the run
     const auto contraction = as_contraction(stage);
-    const auto plan = contraction ? best_plan(stage, *contraction, sizes, spec, constants)
-                                  : std::optional<Plan>();
-    all += plan ? plan->cycles : vector_cycles(stage, sizes, spec, constants);
+    const auto plan =
+        contraction ? best_plan(stage, *contraction, sizes, spec, known) : std::optional<Plan>();
+    double cycles = plan ? plan->cycles : vector_cycles(stage, sizes, spec, known);
+    // Weights that no cache keeps come from memory.
+    double bytes = 0;
+    for (const ir::Load* l : loads) {
+      double n = ir::bits(l->buffer->elem) / 8.0;
+      for (const ir::Expr& e : l->buffer->shape) n *= static_cast<double>(sizes.of(e));
+      if (is_known(l->buffer) && n > static_cast<double>(spec.l2_bytes)) bytes += n;
+    }
+    all += std::max(cycles, bytes / kBytesPerCycle);
   }
   return all;
 }

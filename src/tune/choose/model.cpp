@@ -17,10 +17,13 @@ double one_tile(double r, double v, double terms) {
   return step * terms + r * v * kResult + kTileEnd;
 }
 
-}  // namespace
+int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-double tile_cycles(const Tile& tile, int64_t rows, int64_t columns, int64_t terms, int64_t lanes) {
+/// All results of one size.
+double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_t lanes) {
   const int64_t width = tile.vectors * lanes;
+  const int64_t rows = size.whole_rows ? rounded_up(size.rows, tile.rows) : size.rows;
+  const int64_t columns = size.whole_columns ? rounded_up(size.columns, width) : size.columns;
   const auto down = [&](int64_t vectors) {
     const auto v = static_cast<double>(vectors), k = static_cast<double>(terms);
     double all =
@@ -33,16 +36,30 @@ double tile_cycles(const Tile& tile, int64_t rows, int64_t columns, int64_t term
   return all;
 }
 
-Tile choose_tile(int64_t rows, int64_t columns, int64_t terms, int64_t lanes,
-                 const ir::TargetSpec& spec) {
-  rows = std::max<int64_t>(rows, 1);
-  columns = std::max<int64_t>(columns, 1);
+}  // namespace
+
+double tile_cycles(const Tile& tile, std::span<const ResultSize> sizes, int64_t terms,
+                   int64_t lanes) {
+  double sum = 0;
+  for (const ResultSize& size : sizes)
+    sum += all_tiles(tile, size, terms, lanes) / static_cast<double>(size.rows * size.columns);
+  return sum / static_cast<double>(sizes.size());
+}
+
+Tile choose_tile(std::span<const ResultSize> sizes, int64_t terms, int64_t lanes,
+                 const ir::TargetSpec& spec, int64_t vectors) {
+  int64_t rows = 1, columns = 1;
+  for (const ResultSize& size : sizes) {
+    rows = std::max(rows, size.rows);
+    columns = std::max(columns, size.columns);
+  }
   const int64_t registers = spec.vector_registers, most = (columns + lanes - 1) / lanes;
   Tile best;
   double least = 1e300;
   for (int64_t v = 1; v <= std::min<int64_t>(most, 8); ++v)
     for (int64_t r = 1; r <= rows && r * v + std::min(r, v) + 1 <= registers; ++r) {
-      const double cycles = tile_cycles({r, v}, rows, columns, terms, lanes);
+      if ((vectors > 0 && v != vectors) || !sizes[0].fits({r, v}, lanes)) continue;
+      const double cycles = tile_cycles({r, v}, sizes, terms, lanes);
       if (cycles < least * (1 - 1e-9)) {
         least = cycles;
         best = {r, v};

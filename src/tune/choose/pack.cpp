@@ -36,6 +36,29 @@ std::optional<Operand> operand_of(const ir::Expr& factor, const ir::Var& lane) {
   return out;
 }
 
+// A block of eight rows and lanes is transposed in registers.
+constexpr int64_t kBlock = 8;
+
+/// Copies blocks of eight neighbours of the panel and eight along the last dimension of the
+/// operand, where that is another one. False, and nothing done, when they do not come in whole
+/// blocks.
+bool turn_copy(Schedule& s, const BlockRef& copy, const ir::Buffer& operand, size_t dim) {
+  const size_t last = operand->shape.size() - 1;
+  const auto whole = [&](size_t d) {
+    const auto known = ir::const_int(operand->shape[d]);
+    return known && *known % kBlock == 0;
+  };
+  if (dim == last || !whole(dim) || !whole(last)) return false;
+  return attempt(s, [&] {
+    const std::vector<LoopRef> loops = s.loops(copy);
+    const auto [p0, p1] = s.split<2>(loops[dim], {kOpen, kBlock});
+    const auto [c0, c1] = s.split<2>(loops[last], {kOpen, kBlock});
+    s.reorder({p0, c0, c1, p1});
+    s.unroll(c1);
+    s.vectorize(p1);
+  });
+}
+
 }  // namespace
 
 Panels panels_for(const Stage& stage, const ir::Expr& factor, size_t lane,
@@ -102,6 +125,10 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
     places.push_back(vars[across] % width);
     if (wide) places.push_back(vars[operand->dim]);
     s.transform_layout(copy, buffer + "_global", {vars, places});
+    if (!wide && turn_copy(s, copy, load.buffer, operand->dim)) {
+      if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
+      return;
+    }
     attempt(s, [&] {
       std::vector<LoopRef> loops = s.loops(copy);
       std::vector<LoopRef> order(loops.begin(), loops.end());

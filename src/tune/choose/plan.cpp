@@ -12,13 +12,15 @@
 
 namespace tilewright::tune {
 
+using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::Schedule;
 
 namespace {
 
-// Cycles to move an element into a panel, and to transpose a vector of results.
-constexpr double kPack = 1, kTurn = 6;
+// Cycles to move an element into a panel, and to transpose a vector of results, also where some of
+// them may not be there.
+constexpr double kPack = 1, kTurn = 6, kTurnSome = 30;
 
 int64_t extent_of(const Stage& stage, size_t iter, const Sizes& sizes) {
   return std::max<int64_t>(sizes.of(stage.block->iters[iter].extent), 1);
@@ -78,14 +80,14 @@ bool lanes_first(const Stage& stage, const Plan& plan, const Contraction& c, con
   const size_t across = plan.wide.value_or(plan.lane);
   const double tiles = static_cast<double>(extent_of(stage, across, sizes)) /
                        static_cast<double>(plan.wide ? plan.tile.vectors : plan.width());
-  return c.shared.empty() && rows * tiles + lanes < lanes * around + rows;
+  return rows * tiles + lanes < lanes * around + rows;
 }
 
 }  // namespace
 
 std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
-                              const ir::TargetSpec& spec,
-                              const std::vector<std::string>& constants) {
+                              const ir::TargetSpec& spec, const std::vector<std::string>& constants,
+                              int64_t vectors) {
   const auto& iters = stage.block->iters;
   const int64_t lanes = lanes_of(stage, spec);
   const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
@@ -118,24 +120,25 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
         panels_for(stage, contains(c.of_a, lane) ? c.a : c.b, lane, constants, sizes);
     if (!panels.possible && !panels.contiguous) return;
     const bool turned = lane != last;
-    if (turned && (row != last || !ir::const_int(iters[row].extent))) return;
-    Plan plan{.lane = lane, .row = row, .lanes = lanes, .turned = turned};
+    if (turned && row != last) return;
+    Plan plan{.lane = lane, .row = row, .lanes = lanes, .shared = c.shared, .turned = turned};
     const int64_t rows = extent_of(stage, row, sizes);
-    int64_t columns = extent_of(stage, lane, sizes);
+    ir::Expr columns = iters[lane].extent;
     if (const std::optional<size_t> wide = turned ? std::nullopt : wide_of(lane)) {
       plan.wide = wide;
-      plan.lanes = columns;
-      columns *= extent_of(stage, *wide, sizes);
+      plan.lanes = extent_of(stage, lane, sizes);
+      columns = columns * iters[*wide].extent;
     }
-    plan.tile = choose_tile(rows, columns, terms, plan.lanes, spec);
+    const std::vector<ResultSize> all = extents_of(&iters[row].extent, columns, sizes);
+    plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
     order_reduction(plan, stage, c, contains(c.of_a, lane) ? c.b : c.a);
     plan.lanes_first = lanes_first(stage, plan, c, sizes);
-    plan.cycles = tile_cycles(plan.tile, rows, columns, terms, plan.lanes) *
-                  (results / static_cast<double>(rows * columns));
+    plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes) * results;
     if (panels.wanted && !panels.constant) plan.cycles += kPack * panels.elements;
     if (turned) {
-      const int64_t vectors = rows / lanes + std::popcount(static_cast<uint64_t>(rows % lanes));
-      plan.cycles += kTurn * static_cast<double>(vectors) * results / static_cast<double>(rows);
+      const int64_t pieces = rows / lanes + std::popcount(static_cast<uint64_t>(rows % lanes));
+      plan.cycles += (ir::const_int(iters[row].extent) ? kTurn : kTurnSome) *
+                     static_cast<double>(pieces) * results / static_cast<double>(rows);
     }
     // Of equals the last: its rows are closest in memory.
     if (!best || plan.cycles <= best->cycles) best = plan;
@@ -144,6 +147,29 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
     for (const size_t lane : *one)
       for (const size_t row : *other) consider(lane, row);
   return best;
+}
+
+std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns,
+                                   const Sizes& sizes) {
+  const std::vector<int64_t> down = rows ? sizes.samples(*rows) : std::vector<int64_t>{1};
+  const std::vector<int64_t> across = sizes.samples(columns);
+  std::vector<ResultSize> out;
+  for (size_t i = 0; i < std::max(down.size(), across.size()); ++i)
+    out.push_back({.rows = std::max<int64_t>(down[down.size() > 1 ? i : 0], 1),
+                   .columns = std::max<int64_t>(across[across.size() > 1 ? i : 0], 1),
+                   .whole_rows = down.size() > 1,
+                   .whole_columns = across.size() > 1,
+                   .most_rows = rows ? sizes.most(*rows) : 1,
+                   .most_columns = sizes.most(columns)});
+  return out;
+}
+
+void round_up_tiles(Schedule& s, const Stage& stage, const BlockRef& block,
+                    const std::vector<std::pair<size_t, int64_t>>& tiles) {
+  std::vector<schedule::Number> multiples(stage.block->iters.size(), 1);
+  for (const auto& [iter, size] : tiles)
+    if (!ir::const_int(stage.block->iters[iter].extent)) multiples[iter] = size;
+  s.round_up(block, multiples);
 }
 
 TileLoop tiles_of(const LoopRef& loop, const ir::BlockIter& iter, int64_t size,

@@ -15,6 +15,7 @@ struct Plan {
   std::optional<size_t> wide = {};
   Tile tile;
   int64_t lanes = 1;
+  std::vector<size_t> shared;   // iterators of both factors: around all others
   std::vector<size_t> reduced;  // reduction iterators, outermost first
   int64_t unroll = 1;           // of the innermost of them
   bool lanes_first = false;     // tiles along the lanes change slowest
@@ -24,10 +25,20 @@ struct Plan {
   int64_t width() const { return tile.vectors * lanes; }
 };
 
-/// The plan with the fewest cycles by the model; nothing when none is possible.
+/// The plan with the fewest cycles by the model, with tiles of that many vectors unless it is 0;
+/// nothing when none is possible.
 std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
-                              const ir::TargetSpec& spec,
-                              const std::vector<std::string>& constants);
+                              const ir::TargetSpec& spec, const std::vector<std::string>& constants,
+                              int64_t vectors = 0);
+
+/// The sizes that tiles are chosen for; without rows there is one.
+std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns,
+                                   const Sizes& sizes);
+
+/// Lets the block compute whole tiles, given as iterators and sizes, where the run alone tells how
+/// far an iterator goes. Its result is allocated, and nothing is tiled yet.
+void round_up_tiles(schedule::Schedule& s, const Stage& stage, const schedule::BlockRef& block,
+                    const std::vector<std::pair<size_t, int64_t>>& tiles);
 
 /// A loop over tiles, or over what is not tiled.
 struct TileLoop {

@@ -30,6 +30,10 @@ struct Touched {
             written.insert(r.buffer);
           }
         });
+    ir::walk(s, [&](const ir::Alloc& a) {  // its own, and gone when it ends
+      read.erase(a.buffer);
+      written.erase(a.buffer);
+    });
   }
 };
 

@@ -39,11 +39,11 @@ std::optional<size_t> window_row(const Stage& stage, size_t lane) {
   return std::nullopt;
 }
 
-int64_t rows_of(const ir::Expr& extent) {
+int64_t rows_of(const ir::Expr& extent, const Sizes& sizes) {
   const auto known = ir::const_int(extent);
   for (const int64_t n : {4, 3, 2})
     if (known && *known % n == 0) return n;
-  return known ? std::min<int64_t>(*known, 4) : 1;
+  return known ? std::min<int64_t>(*known, 4) : sizes.most(extent) > 2 ? 2 : 1;
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -66,12 +66,13 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   }
   const bool unrolled = constant && taps <= kTaps;
   const std::optional<size_t> row = unrolled ? window_row(stage, lane) : std::nullopt;
-  const int64_t rows = row ? rows_of(iters[*row].extent) : 1;
+  const int64_t rows = row ? rows_of(iters[*row].extent, sizes) : 1;
   // Shorter vectors leave less over, and a tile that is not the only one has whole ones.
   if (columns && *columns < lanes)
     lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(*columns)));
   const int64_t vectors =
-      row ? 1 : choose_tile(1, sizes.of(iters[lane].extent), taps, lanes, spec).vectors;
+      row ? 1
+          : choose_tile(extents_of(nullptr, iters[lane].extent, sizes), taps, lanes, spec).vectors;
   // Constants lie in the order in which they are read.
   Plan plan{.lane = lane, .row = lane, .tile = {1, vectors}, .lanes = lanes};
   for (size_t i = 0; i < iters.size(); ++i)
@@ -81,6 +82,14 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
       pack_panels(s, stage, ir::Expr::of(*l), plan, constants, spec);
 
   const BlockRef block = s.block(stage.name());
+  BlockRef last;  // what writes the results
+  if (after)
+    last = s.block(after->name());
+  else
+    last = s.cache_write(block, stage.result()->name, ir::ScopeKind::Register);
+  std::vector<std::pair<size_t, int64_t>> sides = {{lane, lanes * vectors}};
+  if (row) sides.push_back({*row, rows});
+  round_up_tiles(s, stage, block, sides);
   const std::vector<LoopRef> loops = s.loops(block);
   std::vector<TileLoop> outer;
   std::vector<LoopRef> over, inside;
@@ -106,15 +115,9 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   order.push_back(l1);
   s.reorder(order);
 
-  std::vector<BlockRef> tiles = {block};
-  if (after) {
-    tiles.push_back(s.block(after->name()));
-    s.reverse_compute_at(tiles.back(), at);
-    s.set_scope(block, stage.result()->name, ir::ScopeKind::Register);
-  } else {
-    tiles.push_back(s.cache_write(block, stage.result()->name, ir::ScopeKind::Register));
-    s.reverse_compute_at(tiles.back(), at);
-  }
+  std::vector<BlockRef> tiles = {block, last};
+  s.reverse_compute_at(last, at);
+  if (after) s.set_scope(block, stage.result()->name, ir::ScopeKind::Register);
   tiles.push_back(s.decompose_reduction(block, over.front()));
   if (unrolled)
     for (const LoopRef& k : over) s.unroll(k);

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "arith/context.h"
-
 namespace tilewright::tune {
 namespace {
 
@@ -26,18 +24,30 @@ int64_t of_function(ir::MathFn fn) {
 
 }  // namespace
 
-Sizes::Sizes(const ir::LoopFunc& func) {
+Sizes::Sizes(const ir::LoopFunc& func) : context_(func) {
   for (const ir::Symbol& s : func.symbols) {
     int64_t value = s.likely.empty() ? std::clamp<int64_t>(128, s.min, s.max) : s.likely.front();
     if (s.divisor > 1) value = std::max(s.min, value / s.divisor * s.divisor);
-    typical_[s.var] = value;
+    // Odd parts of it, so that tails count.
+    const int64_t other[] = {value, value * 3 / 5 | 1, value / 3 | 1};
+    for (size_t i = 0; i < typical_.size(); ++i) {
+      const int64_t whole = other[i] / s.divisor * s.divisor;
+      typical_[i][s.var] = std::clamp(i == 0 ? value : whole, s.min, s.max);
+    }
   }
 }
 
-int64_t Sizes::of(const ir::Expr& extent) const {
+int64_t Sizes::of(const ir::Expr& extent, const ir::VarMap& symbols) {
   if (const auto n = ir::const_int(extent)) return std::max<int64_t>(*n, 0);
-  const auto n = ir::const_int(arith::Context().simplify(ir::substitute(extent, typical_)));
+  const auto n = ir::const_int(arith::Context().simplify(ir::substitute(extent, symbols)));
   return n ? std::max<int64_t>(*n, 0) : kUnknown;
+}
+
+std::vector<int64_t> Sizes::samples(const ir::Expr& extent) const {
+  if (ir::const_int(extent)) return {of(extent)};
+  std::vector<int64_t> out;
+  for (const ir::VarMap& symbols : typical_) out.push_back(of(extent, symbols));
+  return out;
 }
 
 int64_t operations(const ir::Expr& value) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 
+#include "arith/context.h"
 #include "ir/func.h"
 #include "ir/rewrite.h"
 
@@ -14,12 +16,19 @@ class Sizes {
   explicit Sizes(const ir::LoopFunc& func);
 
   /// At least 0; extents that depend on anything but symbols count as `kUnknown`.
-  int64_t of(const ir::Expr& extent) const;
+  int64_t of(const ir::Expr& extent) const { return of(extent, typical_[0]); }
+  /// Several sizes that it may have, the typical one first, so that a choice does not fit one of
+  /// them alone; just that one for a constant.
+  std::vector<int64_t> samples(const ir::Expr& extent) const;
+  /// No size is greater.
+  int64_t most(const ir::Expr& extent) const { return context_.bounds(extent).hi; }
 
   static constexpr int64_t kUnknown = 64;
 
  private:
-  ir::VarMap typical_;
+  static int64_t of(const ir::Expr& extent, const ir::VarMap& symbols);
+  std::array<ir::VarMap, 3> typical_;
+  arith::Context context_;
 };
 
 /// Element operations that evaluating an expression once takes, loads not counted. An addition is

@@ -100,6 +100,19 @@ std::optional<Stage> find_stage(const ir::LoopFunc& func, const std::string& nam
   return std::nullopt;
 }
 
+std::vector<std::string> with_derived(const ir::LoopFunc& func,
+                                      std::vector<std::string> constants) {
+  const auto known = [&](const ir::Load* l) {
+    return std::ranges::find(constants, l->buffer->name) != constants.end();
+  };
+  for (const Stage& s : stages_of(func)) {
+    const std::vector<const ir::Load*> loads =
+        s.kind == StageKind::Other ? std::vector<const ir::Load*>() : s.loads();
+    if (!loads.empty() && std::ranges::all_of(loads, known)) constants.push_back(s.result()->name);
+  }
+  return constants;
+}
+
 std::vector<Use> uses_of(const ir::Block& block) {
   std::vector<Use> out;
   for (const ir::Stmt& s : {block.init, block.body})

@@ -49,6 +49,9 @@ struct Use {
 };
 std::vector<Use> uses_of(const ir::Block& block);
 
+/// The constants, and what the function computes from nothing else.
+std::vector<std::string> with_derived(const ir::LoopFunc& func, std::vector<std::string> constants);
+
 /// Does the function consist of blocks in loops and allocations only?
 bool only_blocks(const ir::LoopFunc& func);
 

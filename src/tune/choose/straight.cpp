@@ -20,20 +20,26 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   const std::string buffer = stage.result()->name;
   const bool cheap = after && operations(after->values().front()) <= kCheapEpilogue;
   const BlockRef block = s.block(stage.name());
-  const std::vector<LoopRef> loops = s.loops(block);
-  const auto& iters = stage.block->iters;
+  std::vector<BlockRef> tiles;  // besides the sums: what runs once for each tile
+  if (!cheap) tiles.push_back(s.cache_write(block, buffer, ir::ScopeKind::Register));
   const size_t across = plan.wide.value_or(plan.lane);
   const int64_t width = plan.wide ? plan.tile.vectors : plan.width();
+  round_up_tiles(s, stage, block, {{across, width}, {plan.row, plan.tile.rows}});
+  const std::vector<LoopRef> loops = s.loops(block);
+  const auto& iters = stage.block->iters;
   const auto [l0, l1] = s.split<2>(loops[across], {kOpen, width});
   const auto [r0, r1] = s.split<2>(loops[plan.row], {kOpen, plan.tile.rows});
   std::vector<TileLoop> outer;
+  for (const size_t i : plan.shared) outer.push_back({loops[i], sizes.of(iters[i].extent), true});
+  const auto shared = static_cast<std::ptrdiff_t>(outer.size());
   for (size_t i = 0; i < loops.size(); ++i)
-    if (iters[i].kind == ir::IterKind::Spatial && i != plan.lane && i != plan.row && i != across)
+    if (iters[i].kind == ir::IterKind::Spatial && i != plan.lane && i != plan.row && i != across &&
+        std::ranges::find(plan.shared, i) == plan.shared.end())
       outer.push_back({loops[i], sizes.of(iters[i].extent), true});
   // The factor with the lanes is read once for each iteration of the loops around its own: where it
   // is the larger one, its loop is the outermost.
   const TileLoop columns = tiles_of(l0, iters[across], width, sizes);
-  outer.insert(plan.lanes_first ? outer.begin() : outer.end(), columns);
+  outer.insert(plan.lanes_first ? outer.begin() + shared : outer.end(), columns);
   outer.push_back(tiles_of(r0, iters[plan.row], plan.tile.rows, sizes));
   const size_t together = order_for_threads(outer, spec);
   std::vector<LoopRef> order;
@@ -45,11 +51,7 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   if (plan.wide) order.push_back(loops[plan.lane]);
   s.reorder(order);
 
-  std::vector<BlockRef> tiles;  // besides the sums: what runs once for each tile
-  if (!cheap) {
-    tiles.push_back(s.cache_write(block, buffer, ir::ScopeKind::Register));
-    s.reverse_compute_at(tiles.back(), at);
-  }
+  if (!cheap) s.reverse_compute_at(tiles.back(), at);
   if (after) {
     const BlockRef next = s.block(after->name());
     s.reverse_compute_at(next, at);

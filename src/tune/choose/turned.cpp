@@ -43,8 +43,9 @@ constexpr int64_t kBlock = 8;
 void turn(Schedule& s, const BlockRef& out, size_t outside, size_t lane_dim, size_t row_dim,
           const Plan& plan) {
   const ir::LoopFunc func = s.func();
+  const Sizes sizes(func);
   const Stage stage = *find_stage(func, out.name);
-  const int64_t rows = ir::const_int(stage.loops[outside + row_dim]->extent).value();
+  const int64_t rows = sizes.most(stage.loops[outside + row_dim]->extent);
   const std::vector<LoopRef> loops = s.loops(out);
   const LoopRef &lane = loops[outside + lane_dim], &row = loops[outside + row_dim];
   s.reorder({row, lane});
@@ -82,7 +83,15 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
     out = s.cache_write(block, buffer, ir::ScopeKind::Global);
     buffer += "_global";
   }
-  const int64_t together = tiles_together(sizes.of(iters[plan.row].extent), plan, spec);
+  const ir::Expr& columns = iters[plan.row].extent;
+  int64_t together = tiles_together(sizes.of(columns), plan, spec);
+  // Several of them even of a small size, for the last one is slow; and never just one, since
+  // nobody knows how large that is.
+  if (!ir::const_int(columns)) {
+    const int64_t most = std::min(sizes.samples(columns).back() / 2, sizes.most(columns) - 1);
+    together = std::clamp<int64_t>(most / plan.tile.rows, 1, together);
+  }
+  round_up_tiles(s, stage, block, {{plan.lane, plan.width()}, {plan.row, plan.tile.rows}});
   const std::vector<LoopRef> loops = s.loops(block);
   const auto [l0, l1] = s.split<2>(loops[plan.lane], {kOpen, plan.width()});
   const auto [q0, r0, r1] = s.split<3>(loops[plan.row], {kOpen, together, plan.tile.rows});

@@ -41,6 +41,25 @@ TEST(CSource, RefusesWhatIsNotFinal) {
                  {"target.c_source.stage", 1, "stage `loops`"});
 }
 
+TEST(CSource, StepsHaveNoHost) {
+  const ir::LoopFunc f = ir::parse_function(
+      "loops f(a: in f32[n], b: out f32[n]) where n in 1..4096 stage final {\n"
+      "  alloc t: f32[4096]\n"
+      "  parallel for i in 0..n { t[i] = a[i] }\n"
+      "  parallel for i in 0..n { b[i] = t[i] }\n"
+      "}");
+  const File file = emit({&f, 1}, {}, Form::Steps);
+  const auto has = [&](const char* text) { return file.text.find(text) != std::string::npos; };
+  EXPECT_TRUE(
+      has("static void f(const float* restrict a, float* restrict b, int64_t n, "
+          "void* workspace) {"))
+      << file.text;
+  EXPECT_TRUE(has("float* restrict t = workspace;"));
+  EXPECT_FALSE(has("host"));
+  EXPECT_EQ(ir::print(file.entries[0].workspace.shared), "16384");
+  EXPECT_EQ(ir::print(file.entries[0].workspace.per_worker), "0");
+}
+
 TEST(CSource, RefusesHardwareThreads) {
   expect_refused(
       "loops f(a: out f32[4]) stage final {\n"

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of their own for chosen sizes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ir/rewrite.h"
+
+namespace tilewright::driver {
+
+/// Sizes that get a kernel of their own.
+struct Point {
+  ir::Expr when;      // over the symbols of inputs: are the sizes these?
+  ir::VarMap values;  // of those symbols, and of all that follow from them
+  std::string text;   // for people: "batch=8"
+};
+
+/// The points for a kernel with these symbols: every choice of the likely values that the symbols
+/// of inputs which matter to it have. None when there are too many.
+std::vector<Point> points_for(const graph::Graph& graph, const std::vector<ir::Symbol>& symbols);
+
+/// The function for these values of some of its symbols, which are symbols no more.
+ir::LoopFunc specialised(const ir::LoopFunc& func, const ir::VarMap& values);
+
+}  // namespace tilewright::driver

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the algorithms of Conv share.
+#pragma once
+
+#include "ops/window.h"
+
+namespace tilewright::ops {
+
+std::vector<Window> conv_windows(const graph::Call& call);
+
+/// The sum plus the bias, where there is one, as elements of the result.
+te::Tensor conv_result(const graph::Call& call, const te::Tensor& sum);
+
+/// Winograd's F(4x4, 3x3): see winograd.cpp.
+bool winograd_applies(const graph::Call& call);
+std::vector<te::Tensor> define_winograd(const graph::Call& call);
+
+}  // namespace tilewright::ops

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/kernel_work.h"
+
+#include <gtest/gtest.h>
+
+#include "driver/build_kernels.h"
+#include "graph/parse.h"
+#include "ops/all.h"
+
+namespace tilewright::driver {
+namespace {
+
+std::optional<KernelWork> work(const char* text, std::vector<std::optional<int64_t>> symbols = {}) {
+  graph::Graph graph = graph::parse(text, ops::find);
+  return work_of(plain_kernels(graph).at(0).blocks, symbols);
+}
+
+TEST(KernelWorks, count_products_and_sums) {
+  const std::optional<KernelWork> w = work(
+      "graph main(%x: f32[5, 3], %w: f32[3, 7]) { "
+      "%y: f32[5, 7] = matmul(%x, %w) return %y }");
+  ASSERT_TRUE(w);
+  EXPECT_EQ(w->flops, 2 * 5 * 3 * 7);
+  EXPECT_EQ(w->loads, (std::vector<double>{5 * 3 * 7, 5 * 3 * 7, 0}));
+}
+
+TEST(KernelWorks, take_symbols_as_the_run_has_them) {
+  constexpr const char* kText =
+      "symbol n in 1..64 = dim(%x, 0) "
+      "graph main(%x: f32[n, 3], %z: f32[n, 3]) { %y: f32[n, 3] = add(%x, %z) return %y }";
+  EXPECT_EQ(work(kText, {8})->flops, 24);
+  EXPECT_FALSE(work(kText, {std::nullopt}));
+}
+
+TEST(KernelWorks, leave_integers_and_movements_out) {
+  EXPECT_EQ(
+      work("graph main(%x: i32[4], %z: i32[4]) { %y: i32[4] = add(%x, %z) return %y }")->flops, 0);
+  EXPECT_EQ(work("graph main(%x: f32[4, 2]) { "
+                 "%y: f32[2, 4] = transpose(%x) {axes = [1, 0]} return %y }")
+                ->flops,
+            0);
+}
+
+TEST(KernelWorks, see_that_a_gather_reads_few_rows) {
+  const std::optional<KernelWork> w = work(
+      "graph main(%table: f32[1000, 8], %i: i64[3]) { "
+      "%y: f32[3, 8] = gather(%table, %i) {axis = 0} return %y }");
+  ASSERT_TRUE(w);
+  EXPECT_EQ(w->loads[0], 3 * 8);
+}
+
+}  // namespace
+}  // namespace tilewright::driver

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program `tilewright`: its commands as a user types them."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+
+import tilewright
+
+PROGRAM = next((p for p in (pathlib.Path(tilewright.__file__).parent / "bin/tilewright",
+                            pathlib.Path(tilewright.__file__).parents[2] / "tilewright") if p.exists()), None)
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))), None)
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="the program is not built")
+
+
+@pytest.fixture
+def tw(tmp_path):
+    """Runs the program in a folder of its own, with a cache of its own."""
+    env = {**os.environ, "TILEWRIGHT_CACHE": str(tmp_path / "cache"), "TILEWRIGHT_PYTHON": sys.executable}
+
+    def run(*args, status=0, **more):
+        result = subprocess.run([PROGRAM, *map(str, args)], cwd=tmp_path, env={**env, **more}, text=True,
+                                capture_output=True, timeout=300)
+        assert result.returncode == status, result.stdout + result.stderr
+        return result.stdout + result.stderr
+    return run
+
+
+@pytest.fixture
+def affine_file(affine, tmp_path):
+    onnx.save(affine, tmp_path / "affine.onnx")
+    np.savez(tmp_path / "in.npz", x=np.array([[1, 2, 3], [-1, 0, 2]], np.float32), b=np.arange(4, dtype=np.float32))
+    return "affine.onnx"
+
+
+def test_help_names_every_command(tw):
+    for command in ("compile", "run", "bench", "check", "explain", "opt", "targets", "cache", "completion"):
+        assert command in tw("--help")
+        assert "Usage" in tw(command, "--help") or "tilewright" in tw(command, "--help")
+
+
+def test_the_cache_is_shown_used_and_cleared(tw, affine_file, tmp_path):
+    tw("compile", affine_file, "-o", "a.twm", "--no-cache")
+    assert "0 kernels" in tw("cache")
+    tw("compile", affine_file, "-o", "b.twm")
+    assert "1 kernels" in tw("cache") and str(tmp_path / "cache") in tw("cache")
+    tw("compile", affine_file, "-o", "c.twm")
+    modules = [(tmp_path / f"{n}.twm").read_bytes() for n in "abc"]
+    assert modules[0] == modules[1] == modules[2]
+    assert "removed 1 kernels" in tw("cache", "clear")
+    assert "0 kernels" in tw("cache", "show")
+
+
+def test_a_cache_that_others_can_write_is_not_used(tw, affine_file, tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    tw("compile", affine_file, "-o", "a.twm")
+    assert "It is not used" in tw("cache")
+
+
+def test_explain_says_what_was_fused_and_why(tw, affine_file):
+    text = tw("explain", affine_file, "--inputs", "in.npz", "--seconds", 0.01)
+    assert "matmul_add_relu" in text
+    assert "`relu` works element by element on the result of `matmul`" in text
+    assert "GFLOP/s" in text and "% " in text
+
+
+def test_explain_takes_a_module(tw, affine_file):
+    tw("compile", affine_file, "-o", "a.twm")
+    assert "matmul_add_relu" in tw("explain", "a.twm", "--inputs", "in.npz", "--seconds", 0.01)
+
+
+@pytest.fixture
+def two_kernels(model, tmp_path):
+    """Two convolutions, of which the second cannot join the first; hostile names."""
+    m = model("""g (float[1, 2, 8, 8] x) => (float[1, 4, 4, 4] y)
+        <int64[4] ws = {4, 2, 3, 3}, int64[4] vs = {4, 4, 3, 3}> {
+          w = ConstantOfShape <value = float[1] {0.5}> (ws)
+          a = Conv <pads = [1, 1, 1, 1]> (x, w)
+          b = Relu (a)
+          v = ConstantOfShape <value = float[1] {0.25}> (vs)
+          y = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (b, v) }""")
+    m.graph.node[2].name = "</script><img src=x onerror=alert(1)>"
+    onnx.save(m, tmp_path / "two.onnx")
+    return "two.onnx"
+
+
+def page_data(page):
+    start = page.index("const D = ") + len("const D = ")
+    return json.JSONDecoder().raw_decode(page[start:])[0]
+
+
+def test_the_page_is_whole_and_needs_nothing_else(tw, two_kernels, tmp_path):
+    tw("explain", two_kernels, "--html", "r.html", "--seconds", 0.01)
+    page = (tmp_path / "r.html").read_text()
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "") and "https://" not in page
+    assert page.count("</script>") == 1  # names of the model are data
+    data = page_data(page)
+    kernels = [s for s in data["steps"] if not s["host"]]
+    assert [s["name"] for s in kernels] == ["conv_relu", "conv"]
+    assert kernels[0]["calls"] == 1 and kernels[0]["ms"] > 0 and kernels[0]["share"] > 0
+    # 2 flops for each of 9 * 2 taps of 4 * 64 results, and one for each relu
+    assert kernels[0]["flops"] == 2 * 9 * 2 * 4 * 64 + 4 * 64
+    assert any("not together with" in r for r in kernels[1]["reasons"])
+    placed = [v for v in data["values"] if v["offset"] is not None]
+    assert [(v["name"], v["bytes"], v["first"], v["last"]) for v in placed] == [("b", 1024, 0, 1)]
+    assert data["arena_bytes"] >= 1024 and data["live_bytes"] == 1024
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_page_works_in_a_browser(tw, two_kernels, tmp_path):
+    tw("explain", two_kernels, "--html", "r.html", "--seconds", 0.01)
+    page = (tmp_path / "r.html").read_text()
+    click = """<script>
+      const g = document.querySelector('#graph .node[data-step="0"]');
+      g.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+      document.body.dataset.fromGraph = document.querySelector('#details').textContent;
+      document.querySelector('#kernels tr[data-step="1"]').click();
+      document.body.dataset.fromTable = document.querySelector('#details').textContent;
+      document.querySelector('#memory rect').dispatchEvent(new MouseEvent('click', {bubbles: true}));
+      document.body.dataset.fromMemory = document.querySelector('#details').textContent;
+      document.querySelector('#graph').dispatchEvent(new WheelEvent('wheel', {deltaY: -300}));
+      document.body.dataset.zoomed = document.querySelector('#graph > g').getAttribute('transform');
+    </script></body>"""
+    (tmp_path / "clicked.html").write_text(page.replace("</body>", click))
+    dom = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile",
+                          "--virtual-time-budget=5000", "--dump-dom", (tmp_path / "clicked.html").as_uri()],
+                         capture_output=True, text=True, timeout=120).stdout
+    head = dom[:dom.index("<head")]
+    assert 'data-ready="1"' in head and "data-error" not in head, head
+    body = dom[dom.index("<body"):dom.index(">", dom.index("<body"))]
+    assert "conv_relu (step 0)" in body and "`relu` works element by element" in body
+    assert "conv (step 1)" in body and "not together with" in body
+    assert "from step 0, conv_relu" in body
+    assert dom.count('class="node') == 4  # two kernels, the input and the output
+    assert "scale(1)" not in body and "scale(" in body
+
+
+def test_bench_writes_a_chrome_trace(tw, affine_file, tmp_path):
+    tw("bench", affine_file, "--inputs", "in.npz", "--seconds", 0.01, "--trace", "t.json", "--json", "b.json")
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert [e["name"] for e in events if e["ph"] == "X"] == ["matmul_add_relu"]
+    assert json.loads((tmp_path / "b.json").read_text())["kernels"][0]["calls"] == 1
+
+
+@pytest.mark.parametrize("against", ["reference", "onnxruntime"])
+def test_check_compares(tw, affine_file, tmp_path, against):
+    assert "equal" in tw("check", affine_file, "--inputs", "in.npz", "--against", against)
+    assert not list(tmp_path.glob("repro*"))
+
+
+def test_check_writes_the_first_wrong_operator(tw, affine_file, tmp_path):
+    # No sum of products is as exact as that.
+    np.savez(tmp_path / "in.npz", x=np.random.default_rng(1).random((64, 3), np.float32) / 3,
+             b=np.random.default_rng(2).random(4, np.float32) / 3)
+    text = tw("check", affine_file, "--inputs", "in.npz", "--against", "onnxruntime", "--tolerance", "-1", status=3)
+    assert "the first wrong value is `p`, made by MatMul" in text and "repro.tw" in text
+    repro = (tmp_path / "repro.tw").read_text()
+    assert "= matmul(" in repro and "relu" not in repro.split("graph")[-1]
+    assert set(np.load(tmp_path / "repro.npz")) == {"x"}
+    assert "equal" in tw("check", "repro.tw", "--inputs", "repro.npz")
+
+
+def test_check_says_how_to_get_onnxruntime(tw, affine_file):
+    text = tw("check", affine_file, "--inputs", "in.npz", "--against", "onnxruntime", status=1,
+              TILEWRIGHT_PYTHON="/no/such/python")
+    assert "/no/such/python" in text and "pip install onnxruntime" in text
+
+
+def test_an_output_has_the_users_name(tw, model, tmp_path):
+    onnx.save(model("g (float[2] x) => (float[2] y, float[2] z) { y = Identity(x) z = Identity(x) }"), tmp_path / "i.onnx")
+    np.savez(tmp_path / "in.npz", x=np.array([1, 2], np.float32))
+    tw("run", "i.onnx", "--inputs", "in.npz", "--outputs", "out.npz")
+    assert set(np.load(tmp_path / "out.npz")) == {"y", "z"}
+
+
+def test_bash_completes_commands_and_options(tw, tmp_path):
+    (tmp_path / "c.sh").write_text(tw("completion", "bash") + """
+        complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilewright; echo "${COMPREPLY[@]}"; }
+        complete_words tilewright co
+        complete_words tilewright bench --tr""")
+    out = subprocess.run(["bash", tmp_path / "c.sh"], capture_output=True, text=True).stdout.splitlines()
+    assert out == ["compile completion", "--trace"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_every_command(tw, tmp_path, shell):
+    script = tw("completion", shell)
+    for name in ("explain", "--html" if shell == "zsh" else "-l html", "cache"):
+        assert name in script
+    if shutil.which(shell):
+        (tmp_path / "script").write_text(script)
+        subprocess.run([shell, "-n", tmp_path / "script"], check=True)

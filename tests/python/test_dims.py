@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One module for a range of sizes, with kernels of their own for chosen ones."""
+import numpy as np
+import onnxruntime
+import pytest
+
+import tilewright as tw
+
+SIZES = (1, 2, 7, 8, 15, 16, 17, 31, 32)
+
+
+def ort(model, feeds):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+@pytest.fixture
+def network(model):
+    """Convolution, pooling, a view and a product, with a batch, a height and a width that the run tells."""
+    rng = np.random.default_rng(3)
+    text = lambda *shape: ", ".join(f"{v:.4f}" for v in rng.standard_normal(shape).ravel())
+    return model(f"""
+        net (float[batch, 3, h, w] x) => (float[batch, 10] y, float[batch, 8, h, w] r)
+        <float[8, 3, 3, 3] k = {{{text(8, 3, 3, 3)}}}, float[8] b = {{{text(8)}}},
+         float[8, 10] m = {{{text(8, 10)}}}>
+        {{ c = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1]>(x, k, b)
+           r = Relu(c)
+           g = GlobalAveragePool(r)
+           f = Flatten<axis = 1>(g)
+           p = MatMul(f, m)
+           y = Softmax<axis = -1>(p) }}""")
+
+
+@pytest.mark.parametrize("points", [(), (1, 8)])
+def test_every_size_of_a_range_is_right(network, points):
+    module = tw.compile(network, dims={"batch": (1, 32, points), "h": (1, 40), "w": (1, 40)})
+    rng = np.random.default_rng(5)
+    for batch, h, w in [(n, 5, 6) for n in SIZES] + [(2, n, 3) for n in SIZES] + [(1, 3, n) for n in SIZES] + [(8, 40, 40)]:
+        x = rng.standard_normal((batch, 3, h, w)).astype(np.float32)
+        for want, got in zip(ort(network, {"x": x}), module.run({"x": x})):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=f"{batch} {h} {w}")
+
+
+def test_sizes_outside_of_the_range_are_refused(network):
+    module = tw.compile(network, dims={"batch": (2, 4), "h": 5, "w": 5})
+    with pytest.raises(ValueError, match="compiled for 2 to 4"):
+        module.run({"x": np.zeros((5, 3, 5, 5), np.float32)})
+
+
+def test_points_lie_inside_of_the_range(network):
+    with pytest.raises(tw.Error, match="the point 64"):
+        tw.compile(network, dims={"batch": (1, 32, [64])})
+
+
+def test_points_get_kernels_of_their_own(network):
+    text = tw.emit(network, "loops", dims={"batch": (1, 32, [1, 8]), "h": 5, "w": 5})
+    assert "batch=8" in text and "f32[8, 3, 5, 5]" in text
+    assert "batch in 1..32" in text
+
+
+def test_empty_batches(affine, affine_result):
+    module = tw.compile(affine, dims={"batch": (0, 32, [0, 4])})
+    b = np.ones(4, np.float32)
+    for n in (0, 1, 4, 5):
+        x = np.arange(3 * n, dtype=np.float32).reshape(n, 3)
+        np.testing.assert_allclose(module.run({"x": x, "b": b})[0], affine_result(x, b), rtol=1e-6)
