@@ -116,8 +116,12 @@ bool permutes_rows(Graph& graph, const Node& n) {
     if (std::ranges::count(load->indices, axis.var) != 1) return false;
   const auto constants = std::ranges::count_if(
       load->indices, [](const ir::Expr& e) { return ir::const_int(e).has_value(); });
-  return load->indices.size() == c->axes.size() + static_cast<size_t>(constants) &&
-         load->indices.back() == c->axes.back().var;
+  if (load->indices.size() != c->axes.size() + static_cast<size_t>(constants)) return false;
+  // The last dimension is the last that has more than one place.
+  size_t from = load->indices.size(), to = c->axes.size();
+  while (from > 1 && ir::is_const(load->buffer->shape[from - 1], 1)) --from;
+  while (to > 1 && ir::is_const(c->axes[to - 1].extent, 1)) --to;
+  return load->indices[from - 1] == c->axes[to - 1].var;
 }
 
 bool sums_rows_of(Graph& graph, const Node& n, size_t input) {

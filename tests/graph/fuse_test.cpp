@@ -169,6 +169,17 @@ TEST(Fuse, SumsOverOtherDimensionsApart) {
   EXPECT_EQ(f.reason("matmul", "softmax"), "its rows are not summed by one product");
 }
 
+TEST(Fuse, ComputesNothingAgainBehindATranspose) {
+  Net g;
+  const ValueId e = g("exp", {g.in("x", dims({4, 6, 8}))});
+  const ValueId turned = g("transpose", {e}, {{"axes", Ints{1, 0, 2}}});
+  const ValueId m = g("matmul", {turned, g.in("w", dims({8, 8}))});
+  g.output(g("add", {g("transpose", {m}, {{"axes", Ints{1, 0, 2}}}), e}));
+  const Fused f = fused(g.take());
+  EXPECT_EQ(f.text(), "exp -> %exp\ntranspose_matmul_transpose_add -> %add\n");
+  EXPECT_EQ(f.reason("exp", "add"), "`matmul` reads its elements many times");
+}
+
 TEST(Fuse, LeavesATransposeThatMovesTheLastDimension) {
   Net g;
   const ValueId x = g("transpose", {g.in("x", dims({4, 6, 8}))}, {{"axes", Ints{2, 0, 1}}});
@@ -176,6 +187,13 @@ TEST(Fuse, LeavesATransposeThatMovesTheLastDimension) {
   const Fused f = fused(g.take());
   EXPECT_EQ(f.text(), "transpose -> %transpose\nmatmul -> %matmul\n");
   EXPECT_EQ(f.reason("transpose", "matmul"), "`matmul` reads its elements many times");
+}
+
+TEST(Fuse, KnowsTheLastDimensionBehindThoseOfExtentOne) {
+  Net g;
+  const ValueId x = g("transpose", {g.in("x", dims({1, 8, 4, 1}))}, {{"axes", Ints{0, 2, 1, 3}}});
+  g.output(g("conv", {x, g.weights({5, 4, 3, 1})}));
+  EXPECT_EQ(fused(g.take()).text(), "transpose -> %transpose\nconv -> %conv\n");
 }
 
 TEST(Fuse, LeavesExpensiveProducersOutOfWindows) {

@@ -216,8 +216,9 @@ class Fuser {
     for (const int n : order_.members(consumer))
       for (const Flow& f : flows_[static_cast<size_t>(n)]) {
         if (order_.group_of(f.from) != producer) continue;
-        if (node(n).op->fusion == FusionKind::OutFusable && !permutes(producer))
-          return str("`", node(n).op->name, "` reads its elements many times");
+        const int reader = product_behind(n, consumer);
+        if (node(reader).op->fusion == FusionKind::OutFusable && !permutes(producer))
+          return str("`", node(reader).op->name, "` reads its elements many times");
         const bool fits = same(shape(f.value), c.domain);
         if (!fits && used_elsewhere(f.value, producer, consumer))
           return "others read it too, and it has another shape";
@@ -229,6 +230,19 @@ class Fuser {
           return str("every element would be computed ", reads, " times");
       }
     return {};
+  }
+
+  /// The product of the group that reads what node n only puts into another order; n itself when
+  /// there is none.
+  int product_behind(int n, int group) {
+    for (const ValueId id : node(n).outputs) {
+      const auto users = users_.find(id);
+      if (users == users_.end() || !permutes_rows(graph_, node(n))) continue;
+      for (const int user : users->second)
+        if (order_.group_of(user) == group && node(user).op->fusion == FusionKind::OutFusable)
+          return user;
+    }
+    return n;
   }
 
   /// Is it nothing but another order of rows, which costs nothing where they are read or written?
