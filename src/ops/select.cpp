@@ -76,7 +76,8 @@ void clip_with_attributes(const OnnxNode& n, Builder& g) {
   g.output(n, g.call(op("clip"), NoAttrs{}, {n.need(0), limit("min"), limit("max")}));
 }
 
-/// ONNX broadcasts the slope to the shape of x; ONNX Runtime, and so this, x to the slope's as well.
+/// ONNX broadcasts the slope to the shape of x; ONNX Runtime, and so this, x to the slope's as
+/// well.
 std::vector<Type> infer_prelu(const Call& call) {
   need(call, 0, Kind::Number, "ops.prelu.type");
   need_same_elem(call, 0, 1);

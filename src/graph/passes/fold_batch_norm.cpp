@@ -14,7 +14,7 @@ bool batch_norm(Rewriter& r, const Node& n) {
   if (n.op->name != "batch_norm" || attr<int64_t>(n, "per_element")) return false;
   const TensorType* x = r.tensor(n.inputs[0]);
   if (!x || !is_wide_float(x->elem)) return false;
-  const ir::Elem elem = x->elem;  // `x` does not outlive the making of values
+  const ir::Elem elem = x->elem;      // `x` does not outlive the making of values
   std::vector<double> parameters[4];  // scale, bias, mean, variance
   for (size_t i = 0; i < 4; ++i) {
     const Constant& c = r.value(n.inputs[i + 1]).constant;
