@@ -24,15 +24,25 @@ Constant content_of(const TensorType& type, const std::vector<Dim>& elements) {
   return int_constant(type.elem, *shape, values);
 }
 
-/// Formulas of formulas would grow without end: what a long one says is read when the program runs.
-bool is_carried(const Dim& formula) {
-  constexpr int kMost = 24;
+bool has_at_most(const Dim& formula, int most) {
   int nodes = 0;
-  const auto count = [&](const auto&) { return ++nodes <= kMost; };  // false: not further down
+  const auto count = [&](const auto&) { return ++nodes <= most; };  // false: not further down
   ir::walk(
       formula, [&](const ir::Binary& e) { return count(e); },
       [&](const ir::Select& e) { return count(e); }, [&](const ir::Call& e) { return count(e); });
-  return nodes <= kMost;
+  return nodes <= most;
+}
+
+/// Formulas of formulas would grow without end: what a long one says is read when the program runs.
+bool is_carried(const Dim& formula) { return has_at_most(formula, 24); }
+
+/// Sums that no longer fit 64 bits are not simplified, and double with each node that doubles.
+void refuse_endless(const Call& call, const Type& type) {
+  constexpr int kMost = 10'000;
+  const TensorType* t = type.tensor();
+  if (t && !std::ranges::all_of(t->shape, [](const Dim& d) { return !d || has_at_most(d, kMost); }))
+    call.refuse("graph.dim.endless", "a dimension of the result is a formula without end",
+                "give the model's dimensions values with --dim, or cut it in two");
 }
 
 }  // namespace
@@ -146,6 +156,7 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
   const Call call(graph_, op, node.attrs, node.inputs, node.origin, node.bodies);
   std::vector<Type> types = op.infer(call);
   require(outputs <= types.size(), "more results wanted than the operator gives");
+  for (const Type& type : types) refuse_endless(call, type);
   std::vector<std::optional<std::vector<Dim>>> elements;
   if (op.elements) elements = op.elements(call);
   for (size_t i = 0; i < outputs; ++i) {
