@@ -176,6 +176,19 @@ loops rows(A: in f32[3, 4], C: out f32[3, 4]) {
                  "`S` is not complete before block `B`");
 }
 
+TEST(RFactor, RefusesAReductionThatALoopComputesAgain) {
+  Schedule s(ir::parse_function(R"(
+loops again(A: in f32[4], C: out f32[1]) {
+  for t in 0..3 {
+    for k in 0..4 {
+      block C(v: spatial 1 = 0, r: reduce 4 = k) reads A[r] writes C[v] {
+        init { C[v] = 0.0 }
+        C[v] sum= A[r] } } }
+})"));
+  const auto loops = s.loops("C");
+  EXPECT_THROW(s.rfactor(s.block("C"), loops[1]), Error);
+}
+
 TEST(CacheRead, RefusesWhatTheLoopsThemselvesWrite) {
   Schedule s(ir::parse_function(R"(
 loops twice(A: inout f32[4]) {

@@ -69,6 +69,13 @@ Results RFactor::apply(Program& program) const {
   check_loop(program, b, k);
   const auto& update = *b.body.as<ir::Update>();
   const Stmt nest = nest_of(program, b);
+  // The partial results start once for the nest: nothing in it may be computed again.
+  for (const ir::For* l : program.loops_around(b))
+    if (contains(nest, Stmt::of(*l)) && !ir::is_const(l->extent, 1) &&
+        std::ranges::none_of(b.iters,
+                             [&](const ir::BlockIter& it) { return uses(it.binding, l->var); }))
+      refuse(b, k, str("the loop `", l->var.name(), "` around it computes the same again"),
+             "keep partial results before compute_at, or compute it once");
   if (!contains(nest, Stmt::of(k)))
     refuse(b, k, "the loop holds more than this block", "use it before moving other blocks there");
 
