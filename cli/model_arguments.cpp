@@ -23,7 +23,9 @@ void ModelArguments::add(CLI::App& command) {
   command.add_option("--dim", dims,
                      "NAME=VALUE, NAME=LOW..HIGH, or with kernels of their own for some values "
                      "NAME=LOW..HIGH:V,V; may be repeated");
-  command.add_option("--skip", skip, "leave out a pass by name; may be repeated");
+  command.add_option(
+      "--skip", skip,
+      "leave out a pass, or an algorithm such as winograd, by name; may be repeated");
   command.add_flag("--no-cache", no_cache, "make every kernel anew, and keep none");
 }
 

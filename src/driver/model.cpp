@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/model.h"
 
+#include <algorithm>
+
 #include "driver/build_kernels.h"
 #include "driver/evaluate.h"
 #include "driver/kernel.h"
@@ -50,12 +52,32 @@ std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Grap
   return {std::move(kernels), std::move(calls)};
 }
 
+/// What is left out has to be there: a name that means nothing would leave the user in doubt.
+void require_known(const std::vector<std::string>& skipped) {
+  for (const std::string& name : skipped) {
+    const bool known = graph::find_pass(name) || std::ranges::any_of(ops::all(), [&](auto* op) {
+                         return std::ranges::count(op->algorithms, name, &graph::Algorithm::name);
+                       });
+    if (known) continue;
+    std::string passes;
+    for (const graph::Pass& pass : graph::default_pipeline())
+      if (passes.find(pass.name) == std::string::npos)
+        passes += str(passes.empty() ? "" : ", ", pass.name);
+    throw Error({.code = "driver.skip.name",
+                 .at = {},
+                 .message = str("there is no pass or algorithm `", name, "` to leave out"),
+                 .notes = {str("the passes are ", passes)},
+                 .help = "name one of them, or an algorithm of an operator such as winograd"});
+  }
+}
+
 graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
                        graph::PassContext& passes) {
   passes.services.find_op = ops::find;
   passes.services.evaluate = Evaluator(target::parse_target("host"), options.cache);
   passes.services.cycles = KernelCost(options.target);
   passes.services.vector_bits = options.target.vector_bits;
+  require_known(options.skip);
   passes.skip = options.skip;
   return graph::run(graph::default_pipeline(), model, passes);
 }

@@ -14,9 +14,9 @@
 #include "graph/onnx_node.h"
 #include "ir/print.h"
 #include "ops/checks.h"
+#include "ops/conv.h"
 #include "ops/define.h"
 #include "ops/ops.h"
-#include "ops/window.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -120,14 +120,6 @@ te::Tensor spread_out(const te::Tensor& x, const std::vector<Spread>& spreads) {
   });
 }
 
-te::Tensor with_bias(const Call& call, const te::Tensor& y) {
-  const ir::Elem elem = call.elem(0);
-  if (!call.has(2)) return as(elem, y);
-  return te::compute("conv_bias", call.out_shape(), [&](const std::vector<te::Var>& axes) {
-    return as(elem, y.at(indices_of(axes)) + as(y.elem(), call.in(2)(axes[1])));
-  });
-}
-
 /// Channels of the input and filters of the weights that output channel m uses.
 struct Channels {
   Channels(const Call& call)
@@ -161,7 +153,7 @@ std::vector<te::Tensor> define_spread(const Call& call) {
         }
         return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
       });
-  return {with_bias(call, y)};
+  return {conv_result(call, y)};
 }
 
 bool has_phases(const Call& call) {
@@ -231,7 +223,7 @@ std::vector<te::Tensor> define_phases(const Call& call) {
         for (size_t d = 0; d < rank; ++d) at.push_back(axes[d + 2] / dims[d].stride);
         return z.at(at);
       });
-  return {with_bias(call, y)};
+  return {conv_result(call, y)};
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {

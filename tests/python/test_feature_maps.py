@@ -59,3 +59,9 @@ def test_feature_maps(batch, channels, size, pads, stride, kernel, skip):
     got = tw.compile(model, skip=skip)(x)
     assert got.shape == want.shape
     assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
+
+
+def test_what_is_left_out_must_be_there():
+    model = network(np.random.default_rng(1), 1, 16, (8, 8), (1, 1, 1, 1), 1, 3)
+    with pytest.raises(tw.Error, match="winogard"):
+        tw.compile(model, skip=["winogard"])

@@ -32,16 +32,6 @@ bool has_channels(const Node& n) {
   return std::ranges::any_of(n.bodies[0].nodes, [](const Node& m) { return m.op->channels; });
 }
 
-/// Calls f with every value that the node or a body of it reads.
-void for_each_use(const Node& node, const std::function<void(ValueId)>& f) {
-  for (const ValueId id : node.inputs)
-    if (id != kNoValue) f(id);
-  for (const Function& body : node.bodies) {
-    for (const Node& inner : body.nodes) for_each_use(inner, f);
-    for (const ValueId id : body.outputs) f(id);
-  }
-}
-
 class Assignment {
  public:
   Assignment(Graph& graph, PassContext& context) : graph_(graph), context_(context) {
@@ -84,7 +74,7 @@ class Assignment {
       for (const ValueId id : n.outputs)
         if (id != kNoValue && is_kernel(n) && !n.op->loops)
           possible.try_emplace(id, block_of(id) > 0);
-      if (!is_kernel(n) || n.op->loops) for_each_use(n, keep);
+      if (!is_kernel(n) || n.op->loops) for_each_input(n, keep);
     }
     for (const ValueId id : main.outputs) keep(id);
     for (const SymbolInfo& s : graph_.symbols) {
