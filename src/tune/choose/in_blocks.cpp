@@ -102,7 +102,9 @@ class Rewriting {
   ir::LoopFunc run() {
     ir::LoopFunc out = func_;
     for (ir::Param& p : out.params) p.buffer = buffer(p.buffer);
-    out.body = stmt(func_.body);
+    out.body = with_stages(
+        func_, [&](const Buffer& b) { return buffer(b); },
+        [&](const Stage& stage) { return plain(stage); });
     return out;
   }
 
@@ -255,25 +257,6 @@ class Rewriting {
     for (size_t i = loops.size(); i-- > 0;)
       out = ir::make_stmt<ir::For>(b.span, loops[i], 0, iters[i].extent, out);
     return out;
-  }
-
-  Stmt stmt(const Stmt& s) {
-    for (const Stage& stage : stages_of(func_)) {
-      if (stage.kind == StageKind::Other) continue;
-      const Stmt nest = stage.loops.empty() ? Stmt::of(*stage.block) : Stmt::of(*stage.loops[0]);
-      if (nest == s) return plain(stage);
-    }
-    if (const auto* a = s.as<ir::Alloc>())
-      return ir::with(*a, [&](ir::Alloc& n) {
-        n.buffer = buffer(a->buffer);
-        n.body = stmt(a->body);
-      });
-    if (const auto* seq = s.as<ir::Seq>()) {
-      std::vector<Stmt> out;
-      for (const Stmt& c : seq->stmts) out.push_back(stmt(c));
-      return ir::seq(std::move(out), seq->span);
-    }
-    return s;
   }
 
   const ir::LoopFunc& func_;

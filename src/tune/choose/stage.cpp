@@ -100,6 +100,31 @@ std::optional<Stage> find_stage(const ir::LoopFunc& func, const std::string& nam
   return std::nullopt;
 }
 
+ir::Stmt with_stages(const ir::LoopFunc& func, FunctionRef<ir::Buffer(const ir::Buffer&)> buffer,
+                     FunctionRef<ir::Stmt(const Stage&)> stage) {
+  const std::vector<Stage> stages = stages_of(func);
+  const auto now = [&](const ir::Stmt& s, const auto& self) -> ir::Stmt {
+    for (const Stage& each : stages) {
+      if (each.kind == StageKind::Other) continue;
+      const ir::StmtNode& nest = each.loops.empty()
+                                     ? static_cast<const ir::StmtNode&>(*each.block)
+                                     : static_cast<const ir::StmtNode&>(*each.loops[0]);
+      if (ir::Stmt::of(nest) == s) return stage(each);
+    }
+    if (const auto* a = s.as<ir::Alloc>())
+      return ir::with(*a, [&](ir::Alloc& n) {
+        n.buffer = buffer(a->buffer);
+        n.body = self(a->body, self);
+      });
+    const auto* seq = s.as<ir::Seq>();
+    if (!seq) return s;
+    std::vector<ir::Stmt> out;
+    for (const ir::Stmt& c : seq->stmts) out.push_back(self(c, self));
+    return ir::seq(std::move(out), seq->span);
+  };
+  return now(func.body, now);
+}
+
 std::vector<std::string> with_derived(const ir::LoopFunc& func,
                                       std::vector<std::string> constants) {
   const auto known = [&](const ir::Load* l) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/func.h"
+#include "support/function_ref.h"
 #include "tune/choose/sizes.h"
 
 namespace tilewright::tune {
@@ -48,6 +49,10 @@ struct Use {
   std::vector<ir::Expr> indices;
 };
 std::vector<Use> uses_of(const ir::Block& block);
+
+/// The body with other buffers and other plain stages; scans and opaque blocks stay as they are.
+ir::Stmt with_stages(const ir::LoopFunc& func, FunctionRef<ir::Buffer(const ir::Buffer&)> buffer,
+                     FunctionRef<ir::Stmt(const Stage&)> stage);
 
 /// The constants, and what the function computes from nothing else.
 std::vector<std::string> with_derived(const ir::LoopFunc& func, std::vector<std::string> constants);
