@@ -80,13 +80,13 @@ def shares_table(summaries):
     return "\n".join(lines)
 
 
-def worst_table(measured, count=12):
+def worst_lines(groups, seconds):
     lines = ["| lost, ms | of model | time, ms | × | of roof | bound by | kernel | ends with | sizes |",
              "|---:|---:|---:|---:|---:|---|---|---|---|"]
-    for g in worst(measured, count):
+    for g in groups:
         lost = g["seconds"] - g["roof"]
         if lost <= 0:
             break
-        lines.append(f"| {1e3 * lost:.3f} | {percent(lost / measured['seconds'])} | {1e3 * g['seconds']:.3f} | {g['count']} "
+        lines.append(f"| {1e3 * lost:.3f} | {percent(lost / seconds)} | {1e3 * g['seconds']:.3f} | {g['count']} "
                      f"| {percent(g['roof'] / g['seconds'])} | {g['kind']} | {g['name']} | {g['origin']} | {g['types']} |")
     return "\n".join(lines)

@@ -5,6 +5,7 @@ Every round is written down at once (build/bench/rounds), so that a run that was
 compiler, the model or the list of contenders has changed.
 """
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -12,7 +13,6 @@ import time
 from importlib import metadata
 
 import contest
-import engines
 import reference
 import zoo
 from stats import describe, interval, net, pooled, quantile
@@ -117,7 +117,7 @@ def reference_of(model):
     if not out.exists():
         out.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, contest.ROOT / "bench/reference.py", model, out], capture_output=True, check=False,
-                       env=None or {**__import__("os").environ, **environment("tilewright", "f32", 2)})
+                       env={**os.environ, **environment("tilewright", "f32", 2)})
     return out if out.exists() else None
 
 
@@ -190,8 +190,7 @@ def judge(row, empty):
     """Adds the best peer and the ratio to it; `empty` has the times of an empty model by engine."""
     raw = row.pop("raw")
     ours = next((n for n in raw if is_ours(n)), None)
-    less = {n: min(empty.get(n.split()[0], 0.0), 0.9 * c["p20"]) if net(c["p20"], 1e-9) != c["p20"] else 0.0
-            for n, c in row["contenders"].items()}
+    less = {n: c["p20"] - net(c["p20"], empty.get(n.split()[0], 0.0)) for n, c in row["contenders"].items()}
     for n, c in row["contenders"].items():
         c["subtracted"] = less[n]
     time_of = lambda n: row["contenders"][n]["p20"] - less[n]

@@ -31,6 +31,7 @@ TORCH = {
     "minilm_l6": zoo_torch.bert(MINILM / "config.json", MINILM / "model.safetensors"),
     "gpt2_prefill64": zoo_torch.gpt2(64, 0),
     "gpt2_decode": zoo_torch.gpt2(1, 128),
+    "empty": zoo_torch.empty,
 }
 
 
@@ -62,7 +63,7 @@ PACKAGED = {
                lambda: {"bytes": np.random.default_rng(0).integers(0, 256, (1, 2048)).astype(np.int32)}),
     "silero_vad": ("silero_vad/data/silero_vad_openvino_16k.onnx", sound),
 }
-NAMES = [*TORCH, *PACKAGED]
+NAMES = [name for name in [*TORCH, *PACKAGED] if name != "empty"]
 
 
 def export(name, path):

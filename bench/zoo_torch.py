@@ -34,6 +34,12 @@ def settle_batch_norms(model, noise, rounds=4):
     model.eval()
 
 
+def empty():
+    """What calling a model costs."""
+    import torch
+    return torch.nn.ReLU(), {"x": np.zeros(1, np.float32)}, ["y"]
+
+
 def dqn():
     """The network of Mnih et al. 2015 that plays Atari games."""
     import torch
