@@ -48,6 +48,7 @@ class Planner {
   void nodes(const graph::Function& f, const std::vector<graph::Check>& checks);
   void run(const graph::Node& node);
   void view(const graph::Node& node);
+  void in_place(const graph::Node& node);
   void call(const KernelUse& use);
   void host(const graph::Node& node);
 
