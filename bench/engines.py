@@ -142,6 +142,7 @@ def iree(model, inputs, threads, precision):
         text.unlink()
     path = CACHE / f"{model.stem}-{int(model.stat().st_mtime):x}.vmfb"
     facts = kept(path, build)
+    start = time.perf_counter()
     import iree.runtime as rt
     if threads > 1:
         rt.flags.parse_flags(f"--task_topology_group_count={threads}")
@@ -150,6 +151,7 @@ def iree(model, inputs, threads, precision):
     module = next(m for name, m in context.modules.items() if name not in ("hal", "io_parameters"))
     name = next(n for n in module.vm_module.function_names if not n.startswith("__") and not n.endswith("$async"))
     given = list(inputs.values())
+    facts["load_s"] = time.perf_counter() - start
 
     def call():
         results = module[name](*given)
@@ -180,14 +182,18 @@ def tvm(model, inputs, threads, precision):
         library.rename(part)
     path = CACHE / f"{model.stem}-{int(model.stat().st_mtime):x}-tvm.so"
     facts = kept(path, build)
+    start = time.perf_counter()
     machine = relax.VirtualMachine(t.runtime.load_module(str(path)), t.cpu())
     given = [t.runtime.tensor(a, t.cpu()) for a in inputs.values()]
+    facts["load_s"] = time.perf_counter() - start
 
     def flat(result):
         return [result.numpy()] if hasattr(result, "numpy") else [y for x in result for y in flat(x)]
     return lambda: flat(machine["main"](*given)), facts
 
 
+IMPORTS = {"tilewright": "tilewright", "onnxruntime": "onnxruntime", "openvino": "openvino", "torch_compile": "torch",
+           "iree": "iree.runtime", "tvm": "tvm"}
 ENGINES = {"tilewright": tilewright, "onnxruntime": onnxruntime, "openvino": openvino, "torch_compile": torch_compile,
            "iree": iree, "tvm": tvm}
 

@@ -74,10 +74,12 @@ class Rounds:
     def __init__(self, name, key):
         self.path = BUILD / "rounds" / f"{name}.jsonl"
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [json.loads(line) for line in self.path.read_text().splitlines() if line.endswith("}")] if self.path.exists() else []
+        text = self.path.read_text() if self.path.exists() else ""
+        text = text[:text.rfind("\n") + 1]  # the last line may have been cut off
+        lines = [json.loads(line) for line in text.splitlines()]
         if not lines or lines[0] != {"key": key}:
-            lines = []
-            self.path.write_text(json.dumps({"key": key}) + "\n")
+            lines, text = [], json.dumps({"key": key}) + "\n"
+        self.path.write_text(text)
         self.played = [(r["times"], r["moved"]) for r in lines[1:] if "times" in r]
         self.facts = {n: f for r in lines[1:] for n, f in r.get("facts", {}).items()}
         self.left = {r["left"] for r in lines[1:] if "left" in r}

@@ -65,7 +65,8 @@ def facts_table(rows):
     lines = [[m] + [cell(r, n, key, form) for n in peers for key, form in
                     (("compile_s", "{:.2f}".format), ("load_s", "{:.3f}".format), ("peak_mb", "{:.0f}".format), ("difference", "{:.0e}".format))]
              for m, r in rows.items()]
-    return table(head, lines)
+    used = [i for i in range(len(head)) if any(line[i] != "–" for line in lines)]
+    return table([head[i] for i in used], [[line[i] for i in used] for line in lines])
 
 
 def kernels(results):
