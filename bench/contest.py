@@ -4,6 +4,7 @@
 A contender prints `ready`, then answers each line SECONDS on its standard input with the seconds of
 every call it made in that time, on one line. What it has to tell of itself it prints as JSON after `ready`.
 """
+import glob
 import json
 import os
 import subprocess
@@ -69,17 +70,30 @@ def stolen():
     return int(open("/proc/stat").readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
+def waited(workers):
+    """Seconds that the contenders' threads were ready to run while other processes had the CPUs."""
+    out = 0.0
+    for pid in [w.process.pid for w in workers if isinstance(w, Worker)]:
+        for file in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+            try:
+                out += 1e-9 * int(open(file).read().split()[1])
+            except OSError:  # a thread has ended
+                pass
+    return out
+
+
 def play_round(workers, probe, number):
-    """One slice of each contender, beginning with another one each time. Gives their times, and whether the round lost
-    time to the host or the FMA probe moved, so that it does not count."""
+    """One slice of each contender, beginning with another one each time. Gives their times, and whether the round lost time
+    to the host or to other processes, or the FMA probe moved, so that it does not count."""
     names = list(workers)
-    before, lost = quantile(probe.slice(0.002)), stolen()
+    before, lost = quantile(probe.slice(0.002)), stolen() + waited(workers.values())
     times, start = {}, time.perf_counter()
     for name in names[number % len(names):] + names[:number % len(names)]:
         times[name] = workers[name].slice()
     took = time.perf_counter() - start
+    lost = stolen() + waited(workers.values()) - lost
     after = quantile(probe.slice(0.002))
-    return times, abs(after / before - 1) > MOVED or stolen() - lost > MOVED * took
+    return times, abs(after / before - 1) > MOVED or lost > MOVED * took
 
 
 def chosen_rounds(played, wanted):

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bench`: models against other engines, their kernels against the machine's limit, and what parts of the compiler are worth.
 
-  models.py [--only MODEL …] [--threads 1,2] [--rounds N] [--precision f32,bf16] [--part race,kernels,ablations,cells,scaling]
-            [--out NAME]
+  models.py [--only MODEL …] [--threads 1,2] [--rounds N] [--precision f32,bf16] [--engines tilewright,…]
+            [--part race,kernels,ablations,cells,scaling] [--out NAME]
 
 Writes bench/results/<cpu>-models.{json,md} and a plot for each table. What was measured before stays in the JSON unless it is
 measured again; a run that was stopped goes on where it was.
@@ -23,6 +23,7 @@ import race
 import report
 import scaling
 import zoo
+from engines import ENGINES
 from stats import describe
 
 PARTS = ["race", "kernels", "ablations", "cells", "scaling"]
@@ -69,14 +70,15 @@ def arguments():
     parser.add_argument("--threads", type=comma(["1", "2"]), default=["1", "2"])
     parser.add_argument("--precision", type=comma(list(race.TABLES)), default=list(race.TABLES))
     parser.add_argument("--part", type=comma(PARTS), default=PARTS)
+    parser.add_argument("--engines", type=comma(list(ENGINES)), default=list(ENGINES))
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--out", type=Path, default=contest.ROOT / "bench/results" / f"{race.machine()}-models")
     return parser.parse_args()
 
 
-def empty_times(threads, rounds, progress):
+def empty_times(threads, options, progress):
     """Of a call that does next to nothing, by engine."""
-    row = race.run("empty", threads, "f32", min(rounds, 5), progress)
+    row = race.run("empty", threads, "f32", options.engines, min(options.rounds, 5), progress)
     return {name: describe(rounds)["p20"] for name, rounds in row["raw"].items()}
 
 
@@ -85,11 +87,11 @@ def work(options, results):
     if "race" in options.part:
         for precision in options.precision:
             for threads in options.threads:
-                yield f"empty model {threads}", lambda p, t=threads: results["empty"].update({t: empty_times(int(t), options.rounds, p)})
+                yield f"empty model {threads}", lambda p, t=threads: results["empty"].update({t: empty_times(int(t), options, p)})
                 for name in options.only:
                     yield (f"{name} {precision} {threads} threads",
                            lambda p, n=name, t=threads, k=precision: results["race"].setdefault(k, {}).setdefault(n, {}).update(
-                               {t: race.judge(race.run(n, int(t), k, options.rounds, p), results["empty"][t])}))
+                               {t: race.judge(race.run(n, int(t), k, options.engines, options.rounds, p), results["empty"][t])}))
     if "kernels" in options.part:
         for name in options.only:
             yield f"{name} kernels", lambda p, n=name: results["kernels"].update({n: kernels(n)})

@@ -107,10 +107,14 @@ class Rounds:
         return self.quiet() >= wanted or len(self.played) >= 2 * wanted
 
 
-def key_of(model, table):
+def contenders(table, chosen):
+    return [(engine, precision) for engine, precision in TABLES[table] if engine in chosen]
+
+
+def key_of(model, table, chosen):
     stamp = lambda path: [path.stat().st_size, int(path.stat().st_mtime)]
     return {"model": stamp(model), "compiler": stamp(contest.ROOT / "build/release/tilewright"), "versions": versions(),
-            "contenders": [label(*c) for c in TABLES[table]]}
+            "contenders": [label(*c) for c in contenders(table, chosen)]}
 
 
 def reference_of(model):
@@ -123,19 +127,19 @@ def reference_of(model):
     return out if out.exists() else None
 
 
-def run(name, threads, table, rounds, progress):
-    """The row of a model: rounds are played until enough of them are quiet, or twice as many are there."""
+def run(name, threads, table, chosen, rounds, progress):
+    """The row of a model with the chosen engines: rounds are played until enough of them are quiet, or twice as many are there."""
     model = zoo.make(name)
-    state = Rounds(f"{name}-{threads}-{table}", key_of(model, table))
+    state = Rounds(f"{name}-{threads}-{table}", key_of(model, table, chosen))
     if not state.done(rounds):
-        play(model, threads, table, rounds, state, progress)
+        play(model, threads, contenders(table, chosen), rounds, state, progress)
     return row(state, rounds)
 
 
-def play(model, threads, table, rounds, state, progress):
+def play(model, threads, engines, rounds, state, progress):
     truth = reference_of(model)
     workers = {}
-    for engine, precision in TABLES[table]:
+    for engine, precision in engines:
         name = label(engine, precision)
         if name in state.left or state.facts.get(name, {}).get("refusal"):
             continue
