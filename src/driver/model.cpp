@@ -52,8 +52,7 @@ std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Grap
       if (!k.plain.empty())
         options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
   std::vector<const graph::Node*> calls =
-      plan_model(graph, kernels, link(kernels), target, module,
-                 std::ranges::find(options.skip, kMemoryPlan) == options.skip.end());
+      plan_model(graph, kernels, link(kernels), target, module, shares_memory(options));
   return {std::move(kernels), std::move(calls)};
 }
 
@@ -90,6 +89,10 @@ graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
 }
 
 }  // namespace
+
+bool shares_memory(const ModelOptions& options) {
+  return std::ranges::find(options.skip, kMemoryPlan) == options.skip.end();
+}
 
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,
                        std::string_view stage) {
