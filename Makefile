@@ -70,7 +70,7 @@ drill: build/.setup   ## plant known bugs one by one; do the tests of their laye
 
 bench-kernels: build build/.setup-bench   ## kernels against the peers; results go to a file
 	@cmake --build --preset release -j $(JOBS) --target bench_programs
-	@.venv/bin/python bench/kernels.py
+	@.venv/bin/python bench/kernel_bench.py
 
 # BENCH_ARGS="--only dqn resnet18 --threads 1 --rounds 3 --part race,kernels" for less than all of it
 bench: build build/.setup-peers   ## models against other engines, kernels against the machine's limit; results go to files

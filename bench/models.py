@@ -97,13 +97,20 @@ def work(options, results):
             yield f"{name} kernels", lambda p, n=name: results["kernels"].update({n: kernels(n)})
     if "ablations" in options.part:
         for name in options.only:
-            yield f"{name} ablations", lambda p, n=name: results["ablations"].update({n: ablations.of_model(n, options.rounds, p)})
+            yield f"{name} ablations", lambda p, n=name: once(results["ablations"], n, options, lambda: ablations.of_model(n, options.rounds, p))
     if "cells" in options.part:
         for name in cells.CELLS:
-            yield f"{name} fused", lambda p, n=name: results["cells"].update({n: ablations.of_cell(n, options.rounds, p)})
+            yield f"{name} fused", lambda p, n=name: once(results["cells"], n, options, lambda: ablations.of_cell(n, options.rounds, p))
     if "scaling" in options.part:
         for name in [n for n in SCALED if n in options.only]:
-            yield f"{name} scaling", lambda p, n=name: results["scaling"].update({n: scaling.measure(n, options.rounds, p)})
+            yield f"{name} scaling", lambda p, n=name: once(results["scaling"], n, options, lambda: scaling.measure(n, options.rounds, p))
+
+
+def once(results, name, options, measure):
+    """What this compiler was measured at before is not measured again."""
+    key = {"compiler": race.compiler(), "rounds": options.rounds}
+    if results.get(name, {}).get("key") != key:
+        results[name] = measure() | {"key": key}
 
 
 def kernels(name):

@@ -111,9 +111,16 @@ def contenders(table, chosen):
     return [(engine, precision) for engine, precision in TABLES[table] if engine in chosen]
 
 
+def stamp(path):
+    return [path.stat().st_size, int(path.stat().st_mtime)]
+
+
+def compiler():
+    return stamp(contest.ROOT / "build/release/tilewright")
+
+
 def key_of(model, table, chosen):
-    stamp = lambda path: [path.stat().st_size, int(path.stat().st_mtime)]
-    return {"model": stamp(model), "compiler": stamp(contest.ROOT / "build/release/tilewright"), "versions": versions(),
+    return {"model": stamp(model), "compiler": compiler(), "versions": versions(),
             "contenders": [label(*c) for c in contenders(table, chosen)]}
 
 
@@ -156,7 +163,7 @@ def play(model, threads, engines, rounds, state, progress):
             state.tell(name, facts)
     probe = contest.fma_worker(threads)
     try:
-        while not state.done(rounds) and any(map(is_ours, workers)) and len(workers) > 1:
+        while not state.done(rounds) and workers:
             progress(f"round {state.quiet() + 1} of {rounds}, {len(state.played) - state.quiet()} not quiet")
             times, moved = contest.play_round(workers, probe, len(state.played))
             for name in [n for n, t in times.items() if not t]:

@@ -20,11 +20,14 @@ def markdown(results):
              "Made by `make bench`; [docs/benchmarks.md](../../docs/benchmarks.md) says how. Times are milliseconds of one call, 20 % "
              "quantiles over interleaved rounds. x is the best peer's time over ours, with its 95 % interval.",
              "Peers: " + ", ".join(f"{n} {v}" for n, v in results["versions"].items() if v) + "."]
+    roofs = {m: k["summary"]["share"] * k["summary"]["seconds"] for m, k in results["kernels"].items()}
     for precision, title in ("f32", "f32 for all"), ("bf16", "Reduced precision allowed for all"):
         for threads in ("1", "2"):
             rows = {m: r[threads] for m, r in results["race"].get(precision, {}).items() if threads in r}
             if rows:
-                parts += [f"## {title}, {threads} thread{'s' if threads != '1' else ''}", race_table(rows), race_verdict(rows)]
+                known = roofs if (precision, threads) == ("f32", "1") else {}
+                parts += [f"## {title}, {threads} thread{'s' if threads != '1' else ''}", race_table(rows, known), race_verdict(rows),
+                          *absent(rows), *(differences(rows) if precision == "bf16" else [])]
     rows = {m: r["1"] for m, r in results["race"].get("f32", {}).items() if "1" in r}
     if rows:
         parts += ["## Load, compile, memory, difference (f32, 1 thread)", facts_table(rows),
@@ -35,16 +38,18 @@ def markdown(results):
     return "\n\n".join(parts) + "\n"
 
 
-def race_table(rows):
+def race_table(rows, roofs):
+    """`roofs` has the seconds that a model's kernels would take at least, where that is known."""
     names = [n for n in SHOWN if any(n in r["contenders"] for r in rows.values())]
     lines = []
     for model, r in rows.items():
         cells = [ms(r["contenders"][n]["p20"]) if n in r["contenders"] else "–" for n in names]
         ours = r["contenders"].get(r.get("ours"), {})
         spread = f"{ms(ours['p50'])} / {ms(ours['p95'])}" if ours else "–"
+        roof = [kernel_shares.percent(roofs[model] / ours["p20"]) if model in roofs and ours else "–"] if roofs else []
         ratio = f"**{r['ratio']:.2f}x** [{r['interval'][0]:.2f}, {r['interval'][1]:.2f}]" if "ratio" in r else "–"
-        lines.append([model, *cells, spread, r.get("best_peer", "–"), ratio, f"{r['disturbed']}/{r['rounds']}"])
-    return table(["model", *names, "ours: 50 % / 95 %", "best peer", "x", "not quiet"], lines)
+        lines.append([model, *cells, spread, *roof, r.get("best_peer", "–"), ratio, f"{r['disturbed']}/{r['rounds']}"])
+    return table(["model", *names, "ours: 50 % / 95 %", *(["of roof"] if roofs else []), "best peer", "x", "not quiet"], lines)
 
 
 def race_verdict(rows):
@@ -56,6 +61,24 @@ def race_verdict(rows):
     taken = sorted({m for m, r in rows.items() for c in r["contenders"].values() if c.get("subtracted")})
     text = f"Geometric mean **{v['geomean']:.2f}x**; worst **{v['worst']:.2f}x** ({worst}, at best {v['worst_at_best']:.2f}x) of {v['models']} models."
     return text + (f" The time of an empty model is taken off for {', '.join(taken)}." if taken else "")
+
+
+def absent(rows):
+    """Who did not take part, and why."""
+    reasons = {}
+    for model, r in rows.items():
+        for name, why in r["absent"].items():
+            reasons.setdefault((name, why), []).append(model)
+    return ["Not run:\n\n" + "\n".join(f"- {name}: {', '.join(models)}: {why}" for (name, why), models in reasons.items())] if reasons else []
+
+
+def differences(rows):
+    """Reduced precision: no further from f64 than 1.5 times OpenVINO in bf16, or 2^-7 of the largest value."""
+    names = [n for n in SHOWN if any("difference" in r["contenders"].get(n, {}) for r in rows.values())]
+    found = lambda r, n: r["contenders"].get(n, {}).get("difference")
+    lines = [[m] + [f"{d:.1e}" if (d := found(r, n)) is not None else "–" for n in names] for m, r in rows.items()]
+    far = [m for m, r in rows.items() if r.get("ours") and found(r, r["ours"]) > max(1.5 * (found(r, "openvino bf16") or 0), 2 ** -7)]
+    return ["Difference from f64:", table(["model", *names], lines), f"Too far from f64: {', '.join(far) or 'none'}."]
 
 
 def facts_table(rows):
