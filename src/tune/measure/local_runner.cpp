@@ -116,8 +116,8 @@ struct LocalRunner::Job {
   }
 };
 
-LocalRunner::LocalRunner(MeasureOptions options)
-    : options_(options), cpus_(std::max(1, runtime::available_cpus())) {}
+LocalRunner::LocalRunner(MeasureOptions options, Build build)
+    : options_(options), build_(build), cpus_(std::max(1, runtime::available_cpus())) {}
 LocalRunner::~LocalRunner() = default;
 
 const Reference& LocalRunner::reference_for(const Candidate& candidate) {
@@ -226,7 +226,7 @@ std::vector<Measurement> LocalRunner::measure(std::span<const Candidate> candida
           options_.memory_bytes + 20 * job.reference->arguments.total(),
           [&] { pool = pool_of(options_.threads); },
           [&](const Link& link) {
-            run_trial(task, job.candidate->trace, *job.reference, options_, pool, link);
+            run_trial(task, job.candidate->trace, *job.reference, options_, build_, pool, link);
           });
       job.state = State::Building;
       job.deadline = in_seconds(options_.build_seconds);

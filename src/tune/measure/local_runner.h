@@ -14,7 +14,7 @@ namespace tilewright::tune {
 
 class LocalRunner : public Runner {
  public:
-  explicit LocalRunner(MeasureOptions options = {});
+  explicit LocalRunner(MeasureOptions options = {}, Build build = build_native);
   ~LocalRunner() override;
 
   std::vector<Measurement> measure(std::span<const Candidate> candidates) override;
@@ -30,6 +30,7 @@ class LocalRunner : public Runner {
   void watch(std::vector<std::unique_ptr<Job>>& jobs);
 
   MeasureOptions options_;
+  Build build_;
   int cpus_;
   std::map<const Task*, std::pair<std::shared_ptr<const Task>, Reference>> references_;
 };

@@ -55,6 +55,9 @@ constexpr int kAllowed[] = {
     SYS_gettid,
     SYS_getrandom,
     SYS_restart_syscall,
+    SYS_rseq,             // what a thread that has just been started does
+    SYS_set_robust_list,  // likewise
+    SYS_seccomp,          // can only take more away
 };
 
 /// Lets pass what is allowed and signals to the process itself, as abort() sends them; everything

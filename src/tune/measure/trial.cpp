@@ -171,12 +171,13 @@ void ArgumentSets::restore(size_t set) const {
 }
 
 void run_trial(const Task& task, const schedule::Trace& trace, const Reference& reference,
-               const MeasureOptions& options, runtime::ThreadPool* pool, const Link& link) {
+               const MeasureOptions& options, Build build, runtime::ThreadPool* pool,
+               const Link& link) {
   link_for_handler = &link;
   std::set_new_handler(say_no_memory);
   Measurement out;
   try {
-    const NativeCode code = build_native(task, trace);
+    const NativeCode code = build(task, trace);
     if (!link.send("built") || !link.wait()) return;
     require(end_on_violation(), "the sandbox cannot be closed");
     out = measured(task, code, reference, options, pool);

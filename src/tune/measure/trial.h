@@ -44,10 +44,14 @@ class ArgumentSets {
   std::vector<std::vector<void*>> buffers_;
 };
 
+/// How a candidate becomes code: build_native, but for back ends and tests of their own.
+using Build = NativeCode (*)(const Task& task, const schedule::Trace& trace);
+
 /// The work of a child. Sends "built" when the code is there, waits for the word to run it, then
 /// sends the measurement; when building fails, the measurement alone.
 void run_trial(const Task& task, const schedule::Trace& trace, const Reference& reference,
-               const MeasureOptions& options, runtime::ThreadPool* pool, const Link& link);
+               const MeasureOptions& options, Build build, runtime::ThreadPool* pool,
+               const Link& link);
 
 /// Calls the reference once and puts its results where the parent sees them: `shared` holds a
 /// double, the seconds of a call, then the results one after the other, each from a multiple of 64.
