@@ -57,15 +57,15 @@ void Database::Close::operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 Database::Database(const std::filesystem::path& path, Mode mode) : path_(path) {
-  if (mode == Mode::Read && !std::filesystem::exists(path))
+  if (mode == Mode::Existing && !std::filesystem::exists(path))
     throw Error({.code = "tune.records.missing",
                  .at = {},
                  .message = str("there is no file of records `", path.string(), "`"),
                  .notes = {},
                  .help = "name one that `tilewright tune --records` or `records import` has made"});
   sqlite3* db = nullptr;
-  const int flags =
-      mode == Mode::Read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  // To write even for reading: what a writer that died has left is taken back first.
+  const int flags = SQLITE_OPEN_READWRITE | (mode == Mode::Create ? SQLITE_OPEN_CREATE : 0);
   const int code = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
   db_.reset(db);
   if (code != SQLITE_OK) fail(code);
@@ -98,6 +98,8 @@ Statement Database::prepare(std::string_view sql) {
 }
 
 int64_t Database::last_id() const { return sqlite3_last_insert_rowid(db_.get()); }
+
+int64_t Database::changes() const { return sqlite3_changes64(db_.get()); }
 
 int64_t Database::number(const char* sql) {
   Statement s = prepare(sql);

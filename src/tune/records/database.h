@@ -17,13 +17,15 @@ class Statement;
 
 class Database {
  public:
-  enum class Mode : uint8_t { Read, Write };
-  /// Opens the file; for writing it is made when it is not there.
+  enum class Mode : uint8_t { Existing, Create };
+  /// Opens the file, or makes it.
   Database(const std::filesystem::path& path, Mode mode);
 
   void run(const char* sql);
   Statement prepare(std::string_view sql);
   int64_t last_id() const;
+  /// Rows that the last statement changed.
+  int64_t changes() const;
   int64_t number(const char* sql);
   const std::filesystem::path& path() const { return path_; }
 
