@@ -125,8 +125,8 @@ def key_of(model, table, chosen):
 
 
 def reference_of(model):
-    """The outputs in f64; those of ONNX Runtime where our compiler does not take the widened model."""
-    out = BUILD / "reference" / f"{model.stem}.npz"
+    """The outputs in f64, or None where our compiler does not take the widened model."""
+    out = BUILD / "reference" / f"{model.stem}-{int(model.stat().st_mtime):x}.npz"
     if not out.exists():
         out.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, contest.ROOT / "bench/reference.py", model, out], capture_output=True, check=False,
