@@ -59,11 +59,11 @@ def environment(engine, precision, threads):
     return env
 
 
-def start(engine, precision, model, threads, outputs=None, skip=()):
+def start(engine, precision, model, threads, outputs=None):
     logs = BUILD / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, contest.ROOT / "bench/model_worker.py", engine, model, "--threads", threads, "--precision",
-               precision, *(["--outputs", outputs] if outputs else []), *(["--skip", ",".join(skip)] if skip else [])]
+               precision, *(["--outputs", outputs] if outputs else [])]
     with open(logs / f"{model.stem}-{engine}-{precision}-{threads}.log", "w") as log:
         return contest.Worker(command, environment(engine, precision, threads), log)
 
