@@ -12,6 +12,7 @@ packages=(
   llvm-22-dev clang-22 lld-22 clang-format-22 libclang-rt-22-dev zlib1g-dev libzstd-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
   libgtest-dev libbenchmark-dev libz3-dev
+  libxgboost-dev  # the cost model of the tuner; its library is loaded when tuning starts
   chromium-headless-shell  # the page of `explain --html`
   qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
   qemu-system-arm gcc-arm-none-eabi

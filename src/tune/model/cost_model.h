@@ -3,18 +3,17 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "tune/model/features.h"
+#include "tune/model/trees.h"
 
 namespace tilewright::tune {
 
 /// One measured program of a task, as the model learns from it.
 struct Sample {
-  Features features;
+  Features features{};
   double seconds = 0;  // not finite: it failed, and ranks last
   uint64_t task = 0;   // times are compared inside of one task only
 };
@@ -23,27 +22,29 @@ struct Sample {
 /// wrong. Before it has learnt anything it is the analytic model.
 class CostModel {
  public:
-  CostModel();
-  ~CostModel();
-  CostModel(CostModel&&) noexcept;
-  CostModel& operator=(CostModel&&) noexcept;
-
   /// Adds samples and fits the trees anew. The same samples in the same order give the same trees.
   void learn(std::span<const Sample> samples);
   /// The higher, the faster the program; comparable inside of one task.
   std::vector<double> scores(std::span<const Features> programs) const;
-  double score(const Features& program) const;
+  double score(const Features& program) const { return scores({&program, 1})[0]; }
 
-  const std::vector<Sample>& samples() const;
+  const std::vector<Sample>& samples() const { return samples_; }
 
-  /// Samples and trees, in one file; an Error says why a file cannot be read: not such a file,
-  /// damaged, or of other features.
+  /// Writes the samples, of which the trees follow. An Error says why a file cannot be read: no
+  /// such file, none of ours, damaged, or of other features.
   void save(const std::filesystem::path& path) const;
   static CostModel load(const std::filesystem::path& path);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void fit();
+
+  std::vector<Sample> samples_;
+  Trees trees_;
 };
+
+/// Of the pairs of samples of one task that differ by more than `margin` of their time: the share
+/// that the model puts in the right order. 1 when there are none.
+double pairwise_accuracy(const CostModel& model, std::span<const Sample> samples,
+                         double margin = 0.03);
 
 }  // namespace tilewright::tune

@@ -36,8 +36,9 @@ struct SearchOptions {
   Strategy strategy = Strategy::Learned;
   uint64_t seed = 1;
   double explore = 0.1;      // share of a batch that is random
-  int chains = 32;           // of the annealing over the model
-  int steps = 60;            // of each chain, for one batch
+  int chains = 24;           // of the annealing over the model
+  int steps = 24;            // of each chain, for one batch
+  bool cold = false;         // the first batch is random, whatever the model knows already
   size_t small = 256;        // spaces up to this many points are measured completely
   size_t patience = 0;       // trials without a gain after which it is done; 0: never
   double gain = 0.01;        // less is no gain

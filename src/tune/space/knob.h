@@ -42,6 +42,9 @@ struct Constraint {
   std::string text;           // "tile_y * tile_x fits 32 registers"
   std::vector<size_t> knobs;  // those it is about
   std::function<bool(const Values&)> holds;
+  /// No value makes it easier to keep than the first candidate of its knob does, so that it can be
+  /// checked before all of them are decided.
+  bool monotone = false;
 };
 
 }  // namespace tilewright::tune

@@ -40,7 +40,10 @@ class Knobs {
   /// Leaves out the points whose values do not fit together; `knobs` are declared before. What
   /// `holds` uses of the function's variables, it keeps by value.
   void require(std::string text, const std::vector<std::string>& knobs,
-               std::function<bool(const Values&)> holds);
+               std::function<bool(const Values&)> holds, bool monotone = false);
+
+  /// The first candidate of a knob that is declared.
+  const Value& first_of(const std::string& name) const;
 
   /// Is this the run that learns which knobs there are? What must be found out by trying belongs
   /// here.

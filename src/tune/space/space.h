@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ir/interpret/random.h"
-#include "support/function_ref.h"
 #include "tune/space/knobs.h"
 
 namespace tilewright::tune {
@@ -23,15 +22,17 @@ struct SpaceSize {
 class Space {
  public:
   /// Runs the template once. An Error names the template when it throws.
-  Space(ir::LoopFunc func, Template how, std::vector<ir::Instruction> instructions = {});
+  Space(const ir::LoopFunc& func, Template how, std::vector<ir::Instruction> instructions = {})
+      : Space(schedule::Schedule(func, std::move(instructions)), std::move(how)) {}
+  /// Every schedule of the space starts with the steps of this one.
+  Space(schedule::Schedule start, Template how);
 
   const std::string& name() const { return how_.name; }
-  const ir::LoopFunc& func() const { return func_; }
   const std::vector<Knob>& knobs() const { return knobs_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
   const SpaceSize& size() const { return size_; }
   /// Why there is no point at all; empty when there is one.
-  std::string why_empty() const;
+  const std::string& why_empty() const { return why_empty_; }
 
   bool legal(const Point& point) const;
   /// A legal point; nothing when the space is empty.
@@ -40,8 +41,9 @@ class Space {
   Point neighbour(const Point& point, ir::Random& random) const;
   /// A legal point near this one, which need not be one: knobs keep their values where they can.
   std::optional<Point> repaired(const Point& point, ir::Random& random) const;
-  /// Every legal point, in the order of knobs and candidates, until `visit` gives false.
-  void for_each(FunctionRef<bool(const Point&)> visit) const;
+  /// The legal points in the order of knobs and candidates: the first, and the one that follows.
+  std::optional<Point> first() const;
+  std::optional<Point> next(const Point& point) const;
 
   /// The schedule of a legal point. An Error when the template, or a step in it, fails.
   schedule::Schedule apply(const Point& point) const;
@@ -56,19 +58,24 @@ class Space {
 
  private:
   bool fits(const Constraint& constraint, const std::vector<uint32_t>& choice) const;
-  bool complete(std::vector<uint32_t>& choice, const std::vector<bool>& open,
-                ir::Random& random) const;
+  bool group_fits(const std::vector<size_t>& group, const std::vector<uint32_t>& choice) const;
+  bool fits_so_far(const std::vector<size_t>& knobs, size_t at,
+                   const std::vector<uint32_t>& choice) const;
+  bool advance(const std::vector<size_t>& knobs, size_t at, bool after,
+               std::vector<uint32_t>& choice) const;
+  bool complete(const std::vector<size_t>& group, const std::vector<uint32_t>& wanted,
+                std::vector<uint32_t>& choice, ir::Random& random) const;
   void find_groups();
   SpaceSize count() const;
 
-  ir::LoopFunc func_;
+  schedule::Schedule start_;
   Template how_;
-  std::vector<ir::Instruction> instructions_;
   std::vector<Knob> knobs_;
   std::vector<Constraint> constraints_;
-  /// Knobs that constraints connect; independent of all others.
-  std::vector<std::vector<size_t>> groups_;
+  std::vector<std::vector<size_t>> of_knob_;  // the constraints about each knob
+  std::vector<std::vector<size_t>> groups_;   // knobs that constraints connect
   SpaceSize size_;
+  std::string why_empty_;
 };
 
 }  // namespace tilewright::tune
