@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/parts.h"
 #include "ir/target_spec.h"
 #include "ops/program_of.h"
 #include "target/backend.h"
@@ -44,6 +45,7 @@ struct BuiltKernel {
 struct BuiltKernels {
   std::vector<BuiltKernel> kernels;
   std::map<const graph::Node*, KernelUse> uses;
+  graph::Parts parts;  // values that lie inside of others, and the nodes that need no kernel so
 };
 
 class KernelCache;
