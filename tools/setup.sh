@@ -14,6 +14,7 @@ packages=(
   libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
   libsqlite3-dev  # tuning records
   libgtest-dev libbenchmark-dev libz3-dev
+  libxgboost-dev  # the cost model of the tuner; its library is loaded when tuning starts
   chromium-headless-shell  # the page of `explain --html`
   qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
   qemu-system-arm gcc-arm-none-eabi
