@@ -23,7 +23,7 @@ using tune::Candidate;
 using tune::Measurement;
 using tune::Record;
 
-constexpr size_t kBatch = 8;
+constexpr size_t kBatch = 16;
 constexpr double kSearchShare = 0.8;  // of the budget; the rest is for making sure
 constexpr size_t kConfirmed = 3;      // of each kernel
 constexpr double kConfirmSeconds = 0.3;

@@ -144,7 +144,9 @@ std::vector<Measurement> LocalRunner::measure(std::span<const Candidate> candida
             run_trial(task, job.candidate->trace, *job.reference, options_, build_, pool, link);
           });
       job.state = State::Building;
-      job.deadline = in_seconds(options_.build_seconds);
+      // Code that takes so much longer to build is huge, and slow.
+      job.deadline =
+          in_seconds(std::min(options_.build_seconds, 1 + 8 * job.reference->build_seconds));
     }
     watch(jobs);
     tell();

@@ -74,11 +74,13 @@ Reference built_reference(const Task& task, const MeasureOptions& options) {
   Reference out{.code = {}, .arguments = Arguments(task), .results = {}};
   out.arguments.fill(options.seed);
   out.from_floats = computes_floats(task.func);
+  const Clock::time_point start = Clock::now();
   try {
     out.code = build_native(task, default_trace(task));
   } catch (const Error&) {  // as when a model is compiled: plain loops are always an answer
     out.code = build_native(task, {});
   }
+  out.build_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   const Arguments& a = out.arguments;
   const SharedMemory shared(shared_bytes_of(a));
   runtime::ThreadPool* pool = nullptr;

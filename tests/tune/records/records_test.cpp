@@ -310,7 +310,7 @@ TEST_F(RecordsFile, WithoutRoomNothingAcknowledgedIsLost) {
 }
 
 TEST_F(RecordsFile, AKilledWriterLosesNothingAcknowledged) {
-  EXPECT_EQ(killed_rounds(path_, 200, 1, 30'000), "");
+  EXPECT_EQ(killed_rounds(path_, 200, 1, 20'000), "");
 }
 
 }  // namespace
