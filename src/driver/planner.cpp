@@ -280,7 +280,8 @@ void Planner::place(const std::vector<ArenaItem>& items) {
     const auto inside = parts.find(id);
     if (inside == parts.end()) return;
     for (const ValueId part : inside->second)
-      self(self, part, sum(offset, kernels_.parts.places.at(part).offset));
+      if (const Dim& within = kernels_.parts.places.at(part).offset; symbols_.is_early(within))
+        self(self, part, sum(offset, within));
   };
   std::vector<Known> ends(items.size());
   Known all{nothing, 0};
