@@ -104,6 +104,19 @@ TEST_F(SimplifyAlgebra, DropsWholeSlicesAndEmptyPads) {
   const ValueId s = g("slice", {x, g.ints({0}), g.ints({2}), g.ints({0})});
   EXPECT_EQ(after(g("concat", {g("pad", {s, g.ints({0, 0, 0, 0, 0, 0})})})), "return %x");
 }
+TEST_F(SimplifyAlgebra, JoinsAllPartsOfASplitToTheWhole) {
+  const AttrList attrs = {{"axis", int64_t{0}}, {"outputs", int64_t{2}}};
+  const std::vector<ValueId> p =
+      g.calls(ops::op("split"), ops::op("split").read_attrs(attrs), {x, kNoValue}, 2);
+  EXPECT_EQ(after(g("concat", {p[0], p[1]}, {{"axis", int64_t{-3}}})), "return %x");
+}
+TEST_F(SimplifyAlgebra, KeepsPartsOfASplitInAnotherOrder) {
+  const AttrList attrs = {{"axis", int64_t{0}}, {"outputs", int64_t{2}}};
+  const std::vector<ValueId> p =
+      g.calls(ops::op("split"), ops::op("split").read_attrs(attrs), {x, kNoValue}, 2);
+  EXPECT_EQ(after(g("concat", {p[1], p[0]}, {{"axis", int64_t{0}}})),
+            "split -> %split %split_1\nconcat -> %concat\nreturn %concat");
+}
 TEST_F(SimplifyAlgebra, KeepsASliceThatReverses) {
   const ValueId s = g("slice", {x, g.ints({-1}), g.ints({-9}), g.ints({0}), g.ints({-1})});
   EXPECT_EQ(after(s), "slice -> %slice\nreturn %slice");
