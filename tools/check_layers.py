@@ -35,6 +35,7 @@ CLI = ["driver", "tune", "fleet", "runtime", "module", "frontend", "graph"]
 # Libraries that one folder keeps to itself.
 CONFINED = {
     r"(llvm|llvm-c|lld|clang|mlir)/": "src/target/llvm/",
+    r"xgboost/": "src/tune/model/",
     r"google/protobuf/": "src/nowhere/",
 }
 

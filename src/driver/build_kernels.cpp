@@ -219,18 +219,20 @@ void in_parallel(size_t count, int threads, FunctionRef<void(size_t)> work) {
 
 class Collector {
  public:
-  explicit Collector(Graph& graph) : graph_(graph) {}
+  explicit Collector(Graph& graph) : parts(parts_in_place(graph)), graph_(graph) {}
 
   void function(const Function& f) {
     for (const Node& node : f.nodes) {
       if (node.op->special == Special::Control)
         for (const Function& body : node.bodies) function(body);
-      if (node.op->special == Special::Group ||
-          (node.op->special == Special::None && ops::is_computed(*node.op)))
+      if (!parts.nodes.contains(&node) &&
+          (node.op->special == Special::Group ||
+           (node.op->special == Special::None && ops::is_computed(*node.op))))
         add(node);
     }
   }
 
+  Parts parts;
   std::vector<PlainKernel> tasks;
   std::map<const Node*, KernelUse> uses;
 
@@ -347,6 +349,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
 
   BuiltKernels out;
   out.uses = std::move(collector.uses);
+  out.parts = std::move(collector.parts);
   // Constants in the layout that a kernel wants, each once.
   using Wanted = std::pair<size_t, std::vector<ValueId>>;
   std::map<Wanted, std::vector<Constant>> packed;

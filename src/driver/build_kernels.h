@@ -9,6 +9,7 @@
 
 #include "driver/schedules.h"
 #include "graph/graph.h"
+#include "graph/parts.h"
 #include "ir/target_spec.h"
 #include "ops/program_of.h"
 #include "target/backend.h"
@@ -48,6 +49,7 @@ struct BuiltKernel {
 struct BuiltKernels {
   std::vector<BuiltKernel> kernels;
   std::map<const graph::Node*, KernelUse> uses;
+  graph::Parts parts;  // values that lie inside of others, and the nodes that need no kernel so
 };
 
 class KernelCache;

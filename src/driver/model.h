@@ -22,7 +22,7 @@ struct ModelOptions {
   ir::TargetSpec target;
   std::vector<ir::TargetSpec> more_targets;  // further machines that the same module is for
   target::EmitOptions emit;
-  std::vector<std::string> skip;             // graph passes left out
+  std::vector<std::string> skip;             // graph passes and the like that are left out
   int threads = 0;                           // of the compiler; 0: as many as there are CPUs
   std::shared_ptr<const KernelCache> cache;  // of compiled kernels; may be null
   Schedules schedules;                       // from tuning; may be empty
@@ -30,6 +30,9 @@ struct ModelOptions {
   std::function<void(size_t done, size_t all)> progress;
   std::function<void(const std::string&)> warn;  // what is slower than it should be, a line each
 };
+
+/// Do values share places in the arena? Not when `memory_plan` is left out.
+bool shares_memory(const ModelOptions& options);
 
 /// A point of the path as text: graph, fused, te, loops, scheduled, final, code or c.
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,

@@ -142,10 +142,11 @@ ValueType value_type(const Type& type) {
   return out;
 }
 
-Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module)
+Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module, bool share_memory)
     : graph_(graph),
       kernels_(kernels),
       module_(module),
+      share_memory_(share_memory),
       plan_(module),
       symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {
   for (uint32_t i = 0; i < module.constants.size(); ++i)
@@ -188,13 +189,17 @@ void Planner::check(const Check& c) {
 }
 
 /// Which values of the main function live from which node to which, and places for those whose
-/// size follows from the inputs. A view lives in the value that it looks at.
+/// size follows from the inputs. A view lives in the value that it looks at, a part in its whole,
+/// which begins with the first of them.
 void Planner::lifetimes(const Function& main) {
   std::unordered_map<ValueId, int> first;
   std::unordered_map<ValueId, ValueId> roots;
   const auto root = [&](ValueId id) {
-    const auto found = roots.find(id);
-    return found == roots.end() ? id : found->second;
+    for (auto found = roots.end();; id = found->second) {
+      id = kernels_.parts.root(id);
+      found = roots.find(id);
+      if (found == roots.end()) return id;
+    }
   };
   const int end = static_cast<int>(main.nodes.size());
   for (int i = 0; i < end; ++i) {
@@ -203,7 +208,7 @@ void Planner::lifetimes(const Function& main) {
     for (const ValueId id : node.outputs) {
       if (id == kNoValue) continue;
       if (node.op->special == Special::View) roots[id] = root(node.inputs[0]);
-      first[id] = i;
+      first.emplace(root(id), i);
       last_[root(id)] = std::max(last_[root(id)], i);
     }
   }
@@ -225,13 +230,15 @@ void Planner::lifetimes(const Function& main) {
     if (!by_kernel(node)) continue;
     for (const ValueId id : node.outputs) {
       const TensorType* t = id == kNoValue ? nullptr : graph_.type(id).tensor();
-      if (!t || graph_.value(id).constant || is_output(main, id)) continue;
+      if (!t || graph_.value(id).constant || is_output(main, id) || root(id) != id) continue;
       const Dim count = graph::elements(t->shape);
       if (!ir::const_int(count) && !is_early(t->shape)) continue;
       const Dim bytes = ir::ceil_div(count * ir::bits(t->elem), 8);
       items.push_back({id, simplified(bytes), first[id], last_[id]});
     }
   }
+  if (!share_memory_)
+    for (ArenaItem& item : items) item.first = 0, item.last = end;
   place(items);
 }
 
@@ -249,6 +256,22 @@ void Planner::place(const std::vector<ArenaItem>& items) {
     if (a.value == 0) return b;
     return {b.value == 0 ? a.reg : plan_.op(PlanOp::Max, a.reg, b.reg), {}};
   };
+  const auto sum = [&](const Known& offset, const Dim& bytes) -> Known {
+    const std::optional<int64_t> known = ir::const_int(bytes);
+    if (known && offset.value)
+      return {plan_.constant(*offset.value + *known), *offset.value + *known};
+    if (offset.value == 0) return {symbols_.reg(bytes), {}};
+    return {plan_.op(PlanOp::Add, offset.reg, symbols_.reg(bytes)), {}};
+  };
+  std::unordered_map<ValueId, std::vector<ValueId>> parts;
+  for (const auto& [id, part] : kernels_.parts.places) parts[part.whole].push_back(id);
+  const auto put = [&](auto& self, ValueId id, const Known& offset) -> void {
+    arena_[id] = offset.reg;
+    const auto inside = parts.find(id);
+    if (inside == parts.end()) return;
+    for (const ValueId part : inside->second)
+      self(self, part, sum(offset, kernels_.parts.places.at(part).offset));
+  };
   std::vector<Known> ends(items.size());
   Known all{nothing, 0};
   for (const int i : arena.places.order) {
@@ -257,16 +280,9 @@ void Planner::place(const std::vector<ArenaItem>& items) {
     for (const int below : arena.places.below[at])
       offset = greater(offset, ends[static_cast<size_t>(below)]);
     const Dim size = simplified(ir::ceil_div(items[at].bytes, kMemoryAlignment) * kMemoryAlignment);
-    const std::optional<int64_t> known = ir::const_int(size);
-    Known& end = ends[at];
-    if (known && offset.value)
-      end = {plan_.constant(*offset.value + *known), *offset.value + *known};
-    else
-      end = {offset.value == 0 ? symbols_.reg(size)
-                               : plan_.op(PlanOp::Add, offset.reg, symbols_.reg(size)),
-             {}};
-    arena_[items[at].value] = offset.reg;
-    all = greater(all, end);
+    ends[at] = sum(offset, size);
+    put(put, items[at].value, offset);
+    all = greater(all, ends[at]);
   }
   arena_bytes_ = all.reg;
   arena_most_ = arena.most;
@@ -398,7 +414,9 @@ void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
 }
 
 void Planner::run(const Node& node) {
-  if (node.op->special == Special::View)
+  if (kernels_.parts.nodes.contains(&node))
+    in_place(node);
+  else if (node.op->special == Special::View)
     view(node);
   else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end()) {
     call(use->second);
@@ -423,6 +441,21 @@ void Planner::view(const Node& node) {
   }
   values_[id] = plan_.view(from, plan_.constant(0), elem_type(*t), dims_of(id));
   plan_.define(values_[id]);
+}
+
+/// The result of a concat is there once its parts are; those of a split are there already.
+void Planner::in_place(const Node& node) {
+  for (const ValueId id : node.outputs) {
+    if (id == kNoValue) continue;
+    if (arena_.contains(id)) {
+      make(id);
+      continue;
+    }
+    const Part& part = kernels_.parts.places.at(id);
+    values_[id] = plan_.view(value(part.whole), symbols_.reg(part.offset),
+                             elem_type(*graph_.type(id).tensor()), dims_of(id));
+    plan_.define(values_[id]);
+  }
 }
 
 void Planner::call(const KernelUse& use) {

@@ -48,6 +48,18 @@ TEST(Fuse, PutsEpiloguesIntoConvolutions) {
   EXPECT_EQ(group.bodies[0].outputs, group.outputs);
 }
 
+TEST(Fuse, LeavesAConcatAloneThatHasItsInputsInPlace) {
+  const auto net = [](int64_t batch) {
+    Net g;
+    const ValueId x = g.in("x", dims({batch, 4, 8, 8}));
+    const ValueId c = g("concat", {conv(g, x, 4, 4), g("neg", {x})}, {{"axis", int64_t{1}}});
+    g.output(conv(g, c, 8, 4));
+    return fused(g.take());
+  };
+  EXPECT_EQ(net(1).reason("neg", "concat"), "it is written to its place in the result instead");
+  EXPECT_EQ(net(2).reason("neg", "concat"), "");
+}
+
 TEST(Fuse, GivesAResidualToTheLastConvolution) {
   Net g;
   const ValueId x = g.in("x", dims({1, 4, 8, 8}));

@@ -42,16 +42,19 @@ inline std::vector<std::vector<int64_t>> shapes_at(const ir::LoopFunc& f,
   return out;
 }
 
-/// What is wrong with the schedule chosen for `before`; empty when all is right.
-inline std::string wrong_choice(const ir::LoopFunc& before, const ir::TargetSpec& spec,
-                                const std::vector<std::vector<int64_t>>& symbols = {{}}) {
+/// One with wide ones.
+inline ir::TargetSpec wide_machine() {
+  return {.name = "wide", .vector_bits = 512, .vector_registers = 32};
+}
+
+/// What is wrong with a schedule of `canonical(before)`; empty when it, and what lowering makes of
+/// it, give what the plain loops give.
+inline std::string wrong_schedule(const ir::LoopFunc& before, const ir::LoopFunc& after,
+                                  const ir::TargetSpec& spec,
+                                  const std::vector<std::vector<int64_t>>& symbols = {{}}) {
   const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact};
-  std::string text = ir::print(before);
+  std::string text = ir::print(after);
   try {
-    const schedule::Schedule s = choose_schedule(before, spec);
-    ir::verify(canonical(before));
-    const ir::LoopFunc after = choose(before, spec);
-    text += schedule::print(s.trace()) + ir::print(after);
     ir::verify(after);
     lower::PassContext context;
     context.limits.max_lanes = spec.vector_bits / 8;
@@ -85,6 +88,21 @@ inline std::string wrong_choice(const ir::LoopFunc& before, const ir::TargetSpec
     return std::string(e.what()) + "\n" + text;
   }
   return {};
+}
+
+/// What is wrong with the schedule chosen for `before`; empty when all is right.
+inline std::string wrong_choice(const ir::LoopFunc& before, const ir::TargetSpec& spec,
+                                const std::vector<std::vector<int64_t>>& symbols = {{}}) {
+  std::string text = ir::print(before);
+  try {
+    const schedule::Schedule s = choose_schedule(before, spec);
+    ir::verify(canonical(before));
+    text += schedule::print(s.trace());
+    const std::string wrong = wrong_schedule(before, choose(before, spec), spec, symbols);
+    return wrong.empty() ? "" : wrong + "\n" + text;
+  } catch (const std::exception& e) {
+    return std::string(e.what()) + "\n" + text;
+  }
 }
 
 }  // namespace tilewright::tune

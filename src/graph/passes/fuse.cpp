@@ -7,6 +7,7 @@
 #include "graph/dependence.h"
 #include "graph/group.h"
 #include "graph/group_order.h"
+#include "graph/parts.h"
 #include "graph/passes/passes.h"
 #include "ir/rewrite.h"
 #include "support/str.h"
@@ -216,6 +217,7 @@ class Fuser {
     for (const int n : order_.members(consumer))
       for (const Flow& f : flows_[static_cast<size_t>(n)]) {
         if (order_.group_of(f.from) != producer) continue;
+        if (joins_in_place(n)) return "it is written to its place in the result instead";
         const int reader = product_behind(n, consumer);
         if (node(reader).op->fusion == FusionKind::OutFusable && !permutes(producer))
           return str("`", node(reader).op->name, "` reads its elements many times");
@@ -230,6 +232,23 @@ class Fuser {
           return str("every element would be computed ", reads, " times");
       }
     return {};
+  }
+
+  /// Is the node a concat that costs nothing when it and what it joins stay alone? What works
+  /// element by element on its result reads the inputs in their stead.
+  bool joins_in_place(int n) {
+    if (stretches(graph_, node(n)).empty() || node(n).op->name != "concat") return false;
+    const ValueId result = node(n).outputs[0];
+    if (escapes_.contains(result)) return false;
+    for (const int user : users_[result])
+      if (node(user).op->fusion == FusionKind::Injective ||
+          node(user).op->fusion == FusionKind::Reduction)
+        return false;
+    return std::ranges::all_of(node(n).inputs, [&](ValueId id) {
+      const auto made = makers_.find(id);
+      return made != makers_.end() && is_computed(*node(made->second).op) &&
+             !escapes_.contains(id) && std::ranges::count(node(n).inputs, id) == 1;
+    });
   }
 
   /// The product of the group that reads what node n only puts into another order; n itself when

@@ -161,11 +161,34 @@ bool slice(Rewriter& r, const Node& n) { return only(r, n, 4, 1) && becomes(r, n
 bool pad(Rewriter& r, const Node& n) { return only(r, n, 1, 0) && becomes(r, n, n.inputs[0]); }
 bool same_shape(Rewriter& r, const Node& n) { return becomes(r, n, n.inputs[0]); }
 
-/// Without the inputs that have no elements.
+/// How many inputs from `first` on are all the results of one split of the same axis.
+size_t split_again(Rewriter& r, const Node& n, size_t first) {
+  const Node* split = r.maker(n.inputs[first], "split");
+  if (!split || !r.tensor(n.inputs[first])) return 0;
+  const auto axis = [&](const Node& node) {
+    const auto a = attr<int64_t>(node, "axis");
+    return a < 0 ? a + r.tensor(n.inputs[first])->rank() : a;
+  };
+  const size_t count = split->outputs.size();
+  return count <= n.inputs.size() - first && axis(n) == axis(*split) &&
+                 std::equal(split->outputs.begin(), split->outputs.end(),
+                            n.inputs.begin() + static_cast<std::ptrdiff_t>(first))
+             ? count
+             : 0;
+}
+
+/// Without the inputs that have no elements, and with the whole for all of its parts in a row.
 bool concat(Rewriter& r, const Node& n) {
   std::vector<ValueId> inputs;
-  for (const ValueId id : n.inputs)
-    if (!r.tensor(id) || !ir::is_const(elements(r.tensor(id)->shape), 0)) inputs.push_back(id);
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const ValueId id = n.inputs[i];
+    if (const size_t parts = split_again(r, n, i)) {
+      inputs.push_back(r.maker(id)->inputs[0]);
+      i += parts - 1;
+    } else if (!r.tensor(id) || !ir::is_const(elements(r.tensor(id)->shape), 0)) {
+      inputs.push_back(id);
+    }
+  }
   if (inputs.size() == 1) return becomes(r, n, inputs[0]);
   if (inputs.empty() || inputs.size() == n.inputs.size()) return false;
   return becomes(r, n, r.call(*n.op, n.attrs, inputs));

@@ -62,8 +62,7 @@ std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer
   return found;
 }
 
-/// Does the stage read the buffer at its own iterators, in their order?
-static bool in_order(const Stage& stage, const ir::Buffer& buffer) {
+bool reads_in_order(const Stage& stage, const ir::Buffer& buffer) {
   for (const ir::Load* l : stage.loads())
     for (size_t d = 0; l->buffer == buffer && d < l->indices.size(); ++d)
       if (l->indices[d] != stage.block->iters[d].var) return false;
@@ -105,7 +104,7 @@ bool schedule_contraction(Schedule& s, const std::string& name, const ir::Target
   if (!plan) return false;
   vectors = plan->tile.vectors;
   std::optional<Stage> after = epilogue_of(func, stage);
-  if (after && plan->turned && !in_order(*after, stage.result())) after.reset();
+  if (after && plan->turned && !reads_in_order(*after, stage.result())) after.reset();
   const bool lane_in_a = std::ranges::count(c->of_a, plan->lane) > 0;
   return attempt(s, [&] {
     pack_panels(s, stage, lane_in_a ? c->a : c->b, *plan, constants, spec);

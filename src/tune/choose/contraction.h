@@ -32,6 +32,9 @@ bool schedule_contraction(schedule::Schedule& s, const std::string& name,
 /// own iterators, the last of which is the last; the others may be in another order.
 std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer);
 
+/// Does the stage read the buffer at its own iterators, in their order?
+bool reads_in_order(const Stage& stage, const ir::Buffer& buffer);
+
 /// The loop as vectors, unrolled; the last one may be cut short.
 void as_vectors(schedule::Schedule& s, const schedule::LoopRef& loop, int64_t lanes);
 

@@ -15,8 +15,10 @@ inline constexpr double kTaskWork = 20'000;
 /// than a byte.
 int64_t lanes_of(const Stage& stage, const ir::TargetSpec& spec);
 
-/// A stage that computes each element by itself, as vectors over its contiguous dimension.
-void schedule_map(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec);
+/// A stage that computes each element by itself, as vectors over its contiguous dimension; that
+/// many of them beside each other, or as many as fit its operations when it is 0.
+void schedule_map(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec,
+                  int64_t vectors = 0);
 /// A reduction alone in its loops: vectors over results where they are contiguous, else partial
 /// results in lanes.
 void schedule_reduction(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec,

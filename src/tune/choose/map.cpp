@@ -85,7 +85,8 @@ void transpose_blocks(Schedule& s, const std::string& name, size_t lane, size_t 
 
 }  // namespace
 
-void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& spec) {
+void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
+                  int64_t vectors) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
@@ -116,7 +117,7 @@ void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& sp
       s.reorder(order);
     }
     const auto known = ir::const_int(extent);
-    int64_t width = lanes * interleaved(cost, spec);
+    int64_t width = lanes * (vectors > 0 ? vectors : interleaved(cost, spec));
     while (known && width > lanes && *known % width != 0 && *known < 8 * width) width /= 2;
     if (known && *known <= width) {
       s.vectorize(inner);

@@ -36,9 +36,11 @@ std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns
                                    const Sizes& sizes);
 
 /// Lets the block compute whole tiles, given as iterators and sizes, where the run alone tells how
-/// far an iterator goes. Its result is allocated, and nothing is tiled yet.
+/// far an iterator goes, and along one that is named although its extent is known. Its result is
+/// allocated, and nothing is tiled yet.
 void round_up_tiles(schedule::Schedule& s, const Stage& stage, const schedule::BlockRef& block,
-                    const std::vector<std::pair<size_t, int64_t>>& tiles);
+                    const std::vector<std::pair<size_t, int64_t>>& tiles,
+                    std::optional<size_t> known = {});
 
 /// A loop over tiles, or over what is not tiled.
 struct TileLoop {

@@ -24,7 +24,11 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   if (!cheap) tiles.push_back(s.cache_write(block, buffer, ir::ScopeKind::Register));
   const size_t across = plan.wide.value_or(plan.lane);
   const int64_t width = plan.wide ? plan.tile.vectors : plan.width();
-  round_up_tiles(s, stage, block, {{across, width}, {plan.row, plan.tile.rows}});
+  // What is kept has room for whole vectors: cut off in the tile, lanes would need masks there.
+  const auto lanes = ir::const_int(stage.block->iters[across].extent);
+  const bool cut = !plan.wide && lanes && *lanes % plan.lanes != 0;
+  round_up_tiles(s, stage, block, {{across, width}, {plan.row, plan.tile.rows}},
+                 cut ? std::optional(across) : std::nullopt);
   const std::vector<LoopRef> loops = s.loops(block);
   const auto& iters = stage.block->iters;
   const auto [l0, l1] = s.split<2>(loops[across], {kOpen, width});

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tune/model/features.h"
+
+namespace tilewright::tune {
+
+/// What trees learn from: rows in groups, which are compared inside of a group only.
+struct RankedRows {
+  std::vector<Features> rows;
+  std::vector<float> ranks;      // higher is better
+  std::vector<float> margins;    // scores to start from
+  std::vector<unsigned> groups;  // sizes, in the order of the rows
+};
+
+/// Boosted trees with the rank objective, by XGBoost. The library is loaded when the first trees
+/// are fitted: whoever only compiles does without. An Error says so when it is not there.
+class Trees {
+ public:
+  /// The same rows give the same trees.
+  static Trees fit(const RankedRows& data);
+  /// What the trees add to the margins.
+  std::vector<float> predict(std::span<const Features> rows) const;
+
+  Trees();
+  ~Trees();
+  Trees(Trees&&) noexcept;
+  Trees& operator=(Trees&&) noexcept;
+
+ private:
+  struct Booster;
+  std::unique_ptr<Booster> booster_;
+};
+
+}  // namespace tilewright::tune

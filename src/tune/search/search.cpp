@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/search/search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedule/trace.h"
+#include "support/str.h"
+#include "tune/search/state.h"
+
+namespace tilewright::tune {
+
+constexpr std::string_view kStrategies[] = {"learned", "annealing", "random", "grid"};
+
+std::string_view name(Strategy strategy) { return kStrategies[static_cast<size_t>(strategy)]; }
+
+Strategy strategy_from_name(std::string_view name) {
+  for (size_t i = 0; i < std::size(kStrategies); ++i)
+    if (kStrategies[i] == name) return static_cast<Strategy>(i);
+  throw Error({.code = "tune.search.strategy",
+               .at = {},
+               .message = str("there is no search strategy `", name, "`"),
+               .notes = {},
+               .help = "use one of learned, annealing, random, grid"});
+}
+
+Search::Search(const Space& space, SearchOptions options, Guide guide)
+    : state_(std::make_unique<State>(space, std::move(options), std::move(guide))) {
+  require(
+      state_->options.strategy != Strategy::Learned || (state_->guide.model && state_->guide.spec),
+      "a learned search without a model and a machine");
+  state_->exhausted = space.size().points == 0;
+}
+Search::~Search() = default;
+Search::Search(Search&&) noexcept = default;
+
+bool Search::State::take(const Point& point) {
+  if (!seen.insert(point).second) return false;
+  try {
+    const schedule::Schedule s = space.apply(point);
+    return traces.insert(std::hash<std::string>()(schedule::print(s.trace()))).second;
+  } catch (const Error& e) {
+    ++refused;
+    refusal = e.what();
+    return false;
+  }
+}
+
+const std::optional<Features>& Search::State::features_of(const Point& point) {
+  const auto [it, fresh] = features.try_emplace(point);
+  if (fresh) {
+    try {
+      it->second = tune::features_of(space.apply(point).func(), *guide.spec, guide.constants);
+    } catch (const Error& e) {
+      seen.insert(point);
+      ++refused;
+      refusal = e.what();
+    }
+  }
+  return it->second;
+}
+
+std::vector<Point> Search::propose(size_t count) {
+  std::vector<Point> out;
+  State& s = *state_;
+  for (const Point& p : s.options.start)
+    if (out.size() < count && s.space.legal(p) && s.take(p)) out.push_back(p);
+  const bool small =
+      s.space.size().exact && s.space.size().points <= static_cast<double>(s.options.small);
+  if (done()) return out;
+  if (small) {
+    s.propose_all(count, out);
+  } else {
+    switch (s.options.strategy) {
+      case Strategy::Random: s.propose_random(count, out); break;
+      case Strategy::Grid: s.propose_next(count, out); break;
+      case Strategy::Annealing: s.propose_walks(count, out); break;
+      case Strategy::Learned: s.propose_learned(count, out); break;
+    }
+  }
+  if (out.size() < count && !small && s.options.strategy != Strategy::Grid)
+    s.propose_next(count, out);  // what chance does not find any more
+  return out;
+}
+
+void Search::report(const std::vector<Trial>& trials) {
+  State& s = *state_;
+  std::vector<Sample> samples;
+  for (const Trial& t : trials) {
+    s.seen.insert(t.point);
+    s.trials.push_back(t);
+    if (std::isfinite(t.seconds) && (!s.best || t.seconds < s.trials[*s.best].seconds)) {
+      if (!s.best || t.seconds < s.trials[*s.best].seconds * (1 - s.options.gain))
+        s.last_gain = s.trials.size();
+      s.best = s.trials.size() - 1;
+    }
+    if (s.options.strategy == Strategy::Learned && s.space.legal(t.point))
+      if (const auto& features = s.features_of(t.point))
+        samples.push_back({.features = *features, .seconds = t.seconds, .task = s.guide.task});
+  }
+  if (s.options.strategy == Strategy::Annealing) s.accept_walks(trials);
+  if (!samples.empty()) s.guide.model->learn(samples);
+}
+
+bool Search::done() const { return !why_done().empty(); }
+
+std::string Search::why_done() const {
+  const State& s = *state_;
+  if (s.space.size().points == 0) return str("the space is empty: ", s.space.why_empty());
+  if (s.exhausted) return "every point has been tried";
+  if (s.options.patience > 0 && s.best && s.trials.size() - s.last_gain >= s.options.patience)
+    return str("no gain in the last ", s.options.patience, " trials");
+  return "";
+}
+
+const Trial* Search::best() const {
+  return state_->best ? &state_->trials[*state_->best] : nullptr;
+}
+const std::vector<Trial>& Search::trials() const { return state_->trials; }
+size_t Search::refused() const { return state_->refused; }
+const std::string& Search::refusal() const { return state_->refusal; }
+
+}  // namespace tilewright::tune

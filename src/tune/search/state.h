@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search knows; its strategies work on it.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tune/model/cost_model.h"
+#include "tune/search/search.h"
+
+namespace tilewright::tune {
+
+struct Search::State {
+  const Space& space;
+  SearchOptions options;
+  Guide guide;
+  ir::Random random;
+
+  std::vector<Trial> trials;
+  std::optional<size_t> best;
+  size_t last_gain = 0;  // trials when the best was found
+  std::unordered_set<Point, PointHash> seen;
+  std::unordered_set<size_t> traces;  // points that come to the same schedule are tried once
+  std::unordered_map<Point, std::optional<Features>, PointHash> features;  // nothing: refused
+  std::optional<Point> cursor;                                             // of the grid
+  bool exhausted = false;
+  size_t refused = 0;
+  std::string refusal;
+
+  /// One walk over measured times.
+  struct Walker {
+    Point at;
+    double seconds = 0;
+    std::optional<Point> tried;
+  };
+  std::vector<Walker> walkers;
+
+  State(const Space& s, SearchOptions o, Guide g)
+      : space(s), options(std::move(o)), guide(std::move(g)), random(options.seed) {}
+
+  /// Notes the point as proposed; false when it was before, comes to the same as another, or its
+  /// steps are refused.
+  bool take(const Point& point);
+  /// Of the scheduled program, from memory where it was asked before; nothing when it is refused.
+  const std::optional<Features>& features_of(const Point& point);
+
+  // The strategies; each adds points to `out` until there are `count`.
+  void propose_random(size_t count, std::vector<Point>& out);
+  void propose_next(size_t count, std::vector<Point>& out);
+  void propose_walks(size_t count, std::vector<Point>& out);
+  void propose_learned(size_t count, std::vector<Point>& out);
+  void propose_all(size_t count, std::vector<Point>& out);
+
+  void accept_walks(const std::vector<Trial>& trials);
+};
+
+}  // namespace tilewright::tune

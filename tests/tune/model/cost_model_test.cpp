@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/model/cost_model.h"
+
+#include <cmath>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "common/errors.h"
+#include "ir/interpret/random.h"
+
+namespace tilewright::tune {
+namespace {
+
+/// Programs whose time depends on features that the analytic guess knows nothing of.
+std::vector<Sample> made_up(uint64_t seed, size_t count, uint64_t task) {
+  ir::Random random(seed);
+  std::vector<Sample> out(count);
+  for (Sample& s : out) {
+    for (float& f : s.features) f = static_cast<float>(random.unit() * 8);
+    s.features[0] = static_cast<float>(-10 + random.unit());
+    s.seconds =
+        std::exp2(s.features[0] + std::abs(s.features[17] - 4) + (s.features[30] > 5 ? 2 : 0));
+    s.task = task;
+  }
+  return out;
+}
+
+TEST(CostModel, IsTheAnalyticModelAtFirst) {
+  Features fast{}, slow{};
+  fast[0] = -12;
+  slow[0] = -9;
+  EXPECT_GT(CostModel().score(fast), CostModel().score(slow));
+}
+
+TEST(CostModel, LearnsWhatTheAnalyticModelGetsWrong) {
+  const std::vector<Sample> unseen = made_up(2, 100, 9);
+  CostModel model;
+  const double before = pairwise_accuracy(model, unseen);
+  model.learn(made_up(1, 300, 4));
+  EXPECT_LT(before, 0.75);
+  EXPECT_GT(pairwise_accuracy(model, unseen), before + 0.1);
+}
+
+TEST(CostModel, RanksFailuresLast) {
+  std::vector<Sample> samples = made_up(1, 200, 1);
+  for (Sample& s : samples)
+    if (s.features[40] > 4) s.seconds = INFINITY;
+  CostModel model;
+  model.learn(samples);
+  Features good = samples[0].features, bad = good;
+  good[40] = 1;
+  bad[40] = 7;
+  EXPECT_GT(model.score(good), model.score(bad));
+}
+
+TEST(CostModel, IsTheSameForTheSameSamples) {
+  CostModel a, b;
+  a.learn(made_up(1, 60, 1));
+  a.learn(made_up(2, 60, 2));
+  b.learn(made_up(1, 60, 1));
+  b.learn(made_up(2, 60, 2));
+  for (const Sample& s : made_up(3, 20, 1)) EXPECT_EQ(a.score(s.features), b.score(s.features));
+}
+
+TEST(CostModel, LearnsFromNothing) {
+  CostModel model;
+  model.learn({});
+  model.learn(made_up(1, 1, 1));
+  EXPECT_EQ(model.samples().size(), 1u);
+}
+
+class CostModelFile : public testing::Test {
+ protected:
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("tw_cost_model_" + std::to_string(getpid()));
+  void TearDown() override { std::filesystem::remove(path_); }
+  std::string bytes() const {
+    std::ifstream in(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
+  void write(const std::string& bytes) const {
+    std::ofstream(path_, std::ios::binary).write(bytes.data(), static_cast<long>(bytes.size()));
+  }
+};
+
+TEST_F(CostModelFile, GivesTheSameModelBack) {
+  CostModel model;
+  model.learn(made_up(1, 80, 1));
+  model.save(path_);
+  const CostModel again = CostModel::load(path_);
+  for (const Sample& s : made_up(3, 20, 1))
+    EXPECT_EQ(again.score(s.features), model.score(s.features));
+}
+
+TEST_F(CostModelFile, RefusesWhatIsNoModel) {
+  const auto note = [&] {
+    const Diagnostic d = diagnostic_of([&] { CostModel::load(path_); });
+    EXPECT_EQ(d.code, "tune.model.file");
+    return d.notes[0];
+  };
+  EXPECT_NE(note().find("no such file"), std::string::npos);
+  write("");
+  EXPECT_NE(note().find("no cost model"), std::string::npos);
+  CostModel model;
+  model.learn(made_up(1, 5, 1));
+  model.save(path_);
+  const std::string good = bytes();
+  for (size_t cut = 0; cut < good.size(); cut += 97) {
+    write(good.substr(0, cut));
+    note();
+  }
+  for (size_t at = 0; at < good.size(); at += 31) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    write(bad);
+    note();
+  }
+  std::string huge = good;
+  huge[20] = '\x7f';  // of the count of samples
+  write(huge);
+  note();
+}
+
+TEST_F(CostModelFile, SaysWhyItCannotBeWritten) {
+  EXPECT_EQ(diagnostic_of([] { CostModel().save("/nowhere/at/all"); }).code, "tune.model.write");
+}
+
+}  // namespace
+}  // namespace tilewright::tune

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/model/features.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "lower/to_blocks.h"
+#include "te/parse.h"
+#include "tune/chosen.h"
+#include "tune/model/analytic.h"
+#include "tune/space/master.h"
+#include "tune/space/operators.h"
+
+namespace tilewright::tune {
+namespace {
+
+using schedule::kOpen;
+using schedule::Schedule;
+
+float value(const Features& features, std::string_view name) {
+  for (size_t i = 0; i < kFeatures; ++i)
+    if (feature_name(i) == name) return features[i];
+  throw std::runtime_error("no such feature");
+}
+
+ir::LoopFunc matmul() {
+  return lower::to_blocks(
+      te::parse_program("te mm(A: f32[64, 32], B: f32[32, 128]) {\n"
+                        "  C[y in 64, x in 128] = sum(k in 32) A[y, k] * B[k, x]\n  return C\n}"));
+}
+
+TEST(Features, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < kFeatures; ++i) names.insert(feature_name(i));
+  EXPECT_EQ(names.size(), kFeatures);
+  EXPECT_EQ(feature_name(0), "analytic");
+}
+
+TEST(Leaves, KnowWhatALevelTouches) {
+  Schedule s(matmul());
+  const auto [y, x, k] = s.loops<3>("C");
+  const auto [y0, y1] = s.split<2>(y, {kOpen, 8});
+  s.reorder({y0, x, k, y1});
+  const std::vector<Leaf> leaves = leaves_of(s.func(), {});
+  const Leaf& leaf = leaves.back();  // the first is the init
+  ASSERT_EQ(leaf.loops.size(), 4u);
+  EXPECT_EQ(leaf.runs(), 64.0 * 128 * 32);
+  const LeafAccess &a = leaf.accesses[0], &b = leaf.accesses[1], &c = leaf.accesses[2];
+  EXPECT_EQ(a.elements(leaf.loops, 0), 64.0 * 32);
+  EXPECT_EQ(a.elements(leaf.loops, 1), 8.0 * 32);  // of one y0
+  EXPECT_EQ(a.elements(leaf.loops, 3), 8.0);       // of one k
+  EXPECT_EQ(b.elements(leaf.loops, 1), 32.0 * 128);
+  EXPECT_EQ(b.elements(leaf.loops, 3), 1.0);
+  EXPECT_EQ(c.elements(leaf.loops, 2), 8.0);
+  EXPECT_TRUE(c.store);
+  EXPECT_EQ(a.stride(3), 32.0);
+  EXPECT_EQ(b.stride(1), 1.0);
+  EXPECT_EQ(b.stride(2), 128.0);
+}
+
+TEST(Leaves, SeeThroughPanels) {
+  Schedule s(matmul());
+  const schedule::BlockRef copy = s.cache_read(s.block("C"), "B", ir::ScopeKind::Global);
+  const ir::Var n("n"), k("k");
+  s.transform_layout(copy, "B_global", {{k, n}, {n / 16, k, n % 16}});
+  const auto [y, x, r] = s.loops<3>("C");
+  const auto [x0, x1] = s.split<2>(x, {kOpen, 16});
+  s.reorder({x0, y, r, x1});
+  const Leaf leaf = leaves_of(s.func(), {}).back();
+  const LeafAccess& b = leaf.accesses[1];
+  EXPECT_EQ(b.stride(3), 1.0);   // x1
+  EXPECT_EQ(b.stride(2), 16.0);  // k
+  EXPECT_EQ(b.elements(leaf.loops, 1), 32.0 * 16);
+}
+
+TEST(Leaves, LeaveOutWhatConstantsDecide) {
+  Schedule s(matmul());
+  s.cache_read(s.block("C"), "B", ir::ScopeKind::Global);
+  const size_t all = leaves_of(s.func(), {}).size();
+  EXPECT_EQ(leaves_of(s.func(), {"B"}).size(), all - 1);
+}
+
+TEST(Features, TellTiledFromPlain) {
+  const ir::TargetSpec spec = wide_machine();
+  const Features plain = features_of(matmul(), spec);
+  const Features chosen = features_of(choose_schedule(matmul(), spec).func(), spec);
+  EXPECT_LT(value(chosen, "analytic"), value(plain, "analytic") - 2);
+  EXPECT_EQ(value(chosen, "main.lanes_used"), 1);
+  EXPECT_LT(value(plain, "main.lanes_used"), 0.1);
+  EXPECT_GT(value(chosen, "main.accumulators"), 3);
+}
+
+TEST(Features, AreNumbersForEveryProgram) {
+  for (const Operator& op : kCommon) {
+    const Space space = cpu_space(lower::to_blocks(te::parse_program(op.text)), wide_machine());
+    ir::Random random(1);
+    for (int i = 0; i < 5; ++i)
+      for (const float f : features_of(space.apply(*space.random(random)).func(), wide_machine()))
+        EXPECT_TRUE(std::isfinite(f)) << op.name;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright::tune

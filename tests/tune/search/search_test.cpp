@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/search/search.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "common/errors.h"
+#include "lower/to_blocks.h"
+#include "te/parse.h"
+#include "tune/chosen.h"
+#include "tune/model/cost_model.h"
+#include "tune/space/master.h"
+
+namespace tilewright::tune {
+namespace {
+
+using schedule::Schedule;
+
+ir::LoopFunc matmul() {
+  return lower::to_blocks(
+      te::parse_program("te mm(A: f32[48, 32], B: f32[32, 64]) {\n"
+                        "  C[y in 48, x in 64] = sum(k in 32) A[y, k] * B[k, x]\n  return C\n}"));
+}
+
+/// A machine that exists on paper: its times follow from the tiles.
+double seconds_on_paper(const Space& space, const Point& p) {
+  const Features f = features_of(space.apply(p).func(), wide_machine());
+  return std::exp2(f[0]) * (1 + std::abs(f[17] - 12) / 8) * (1 + 0.1 * f[26]);
+}
+
+std::vector<Trial> run(Search& search, const Space& space, size_t trials, size_t batch = 8) {
+  std::vector<Trial> out;
+  while (out.size() < trials && !search.done()) {
+    std::vector<Trial> measured;
+    for (const Point& p : search.propose(std::min(batch, trials - out.size())))
+      measured.push_back({p, seconds_on_paper(space, p)});
+    if (measured.empty()) break;
+    search.report(measured);
+    out.insert(out.end(), measured.begin(), measured.end());
+  }
+  return out;
+}
+
+double best_of(const std::vector<Trial>& trials) {
+  double best = INFINITY;
+  for (const Trial& t : trials) best = std::min(best, t.seconds);
+  return best;
+}
+
+class SearchStrategies : public testing::TestWithParam<Strategy> {};
+
+TEST_P(SearchStrategies, ProposeEachLegalPointOnceAndTheSameForASeed) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  const ir::TargetSpec spec = wide_machine();
+  std::vector<std::vector<std::string>> runs;
+  for (int again = 0; again < 2; ++again) {
+    CostModel model;
+    Search search(space, {.strategy = GetParam(), .seed = 3, .chains = 4, .steps = 4},
+                  {.model = &model, .spec = &spec});
+    runs.emplace_back();
+    std::set<std::string> seen;
+    for (const Trial& t : run(search, space, 24)) {
+      EXPECT_TRUE(space.legal(t.point));
+      EXPECT_TRUE(seen.insert(space.encode(t.point)).second);
+      runs.back().push_back(space.encode(t.point));
+    }
+    EXPECT_EQ(runs.back().size(), 24u);
+    ASSERT_TRUE(search.best());
+    EXPECT_EQ(search.best()->seconds, best_of(search.trials()));
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SearchStrategies,
+                         testing::Values(Strategy::Learned, Strategy::Annealing, Strategy::Random,
+                                         Strategy::Grid),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST(Search, LearnedFindsMoreThanChance) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  const ir::TargetSpec spec = wide_machine();
+  double learned = 0, random = 0;
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    CostModel model;
+    Search with(space, {.seed = seed, .chains = 6, .steps = 6, .cold = true},
+                {.model = &model, .spec = &spec});
+    learned += std::log(best_of(run(with, space, 32)));
+    Search without(space, {.strategy = Strategy::Random, .seed = seed});
+    random += std::log(best_of(run(without, space, 32)));
+  }
+  EXPECT_LT(learned, random);
+}
+
+TEST(Search, TriesAllOfASmallSpace) {
+  const Space space(matmul(), {"small", [](Schedule& s, Knobs& k) {
+                                 const int64_t n = k.number("n", {1, 2, 4, 8});
+                                 const bool unroll = k.boolean("unroll");
+                                 const auto [o, i] =
+                                     s.split<2>(s.loops("C")[0], {schedule::kOpen, n});
+                                 if (unroll) s.unroll(i);
+                               }});
+  Search search(space, {.strategy = Strategy::Random});
+  EXPECT_EQ(search.propose(100).size(), 8u);
+  EXPECT_TRUE(search.done());
+  EXPECT_NE(search.why_done().find("every point"), std::string::npos);
+  EXPECT_TRUE(search.propose(1).empty());
+}
+
+TEST(Search, LeavesRefusedPointsOut) {
+  const Space space(matmul(), {"sometimes", [](Schedule& s, Knobs& k) {
+                                 const int64_t n = k.number("loop", {0, 1, 2});
+                                 s.parallel(s.loops("C")[static_cast<size_t>(n)]);
+                               }});
+  Search search(space, {.strategy = Strategy::Grid});
+  EXPECT_EQ(search.propose(10).size(), 2u);
+  EXPECT_EQ(search.refused(), 1u);
+  EXPECT_NE(search.refusal().find("schedule.loop.dependence"), std::string::npos);
+}
+
+TEST(Search, SaysThatASpaceIsEmpty) {
+  const Space space(matmul(), {"none", [](Schedule&, Knobs& k) {
+                                 k.number("n", {1, 2});
+                                 k.require("n > 2", {"n"},
+                                           [](const Values& v) { return v[0]->front() > 2; });
+                               }});
+  Search search(space, {.strategy = Strategy::Random});
+  EXPECT_TRUE(search.done());
+  EXPECT_TRUE(search.propose(4).empty());
+  EXPECT_NE(search.why_done().find("n > 2"), std::string::npos);
+  EXPECT_FALSE(search.best());
+}
+
+TEST(Search, StopsWhenNothingIsGained) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  Search search(space, {.strategy = Strategy::Random, .patience = 10});
+  while (!search.done()) {
+    std::vector<Trial> trials;
+    for (const Point& p : search.propose(4)) trials.push_back({p, 1.0});
+    ASSERT_LT(search.trials().size(), 40u);
+    search.report(trials);
+  }
+  EXPECT_NE(search.why_done().find("no gain in the last 10"), std::string::npos);
+}
+
+TEST(Search, GoesOnAfterFailures) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  const ir::TargetSpec spec = wide_machine();
+  CostModel model;
+  Search search(space, {.chains = 4, .steps = 3}, {.model = &model, .spec = &spec});
+  for (int i = 0; i < 3; ++i) {
+    std::vector<Trial> trials;
+    for (const Point& p : search.propose(4)) trials.push_back({p, INFINITY});
+    EXPECT_EQ(trials.size(), 4u);
+    search.report(trials);
+  }
+  EXPECT_FALSE(search.best());
+}
+
+TEST(Search, StartsWithWhatIsKnown) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  ir::Random random(9);
+  const Point known = *space.random(random);
+  Search search(space, {.strategy = Strategy::Random, .start = {known}});
+  EXPECT_EQ(search.propose(3)[0], known);
+}
+
+TEST(Search, KnowsItsStrategiesByName) {
+  EXPECT_EQ(strategy_from_name("annealing"), Strategy::Annealing);
+  EXPECT_EQ(diagnostic_of([] { strategy_from_name("magic"); }).code, "tune.search.strategy");
+}
+
+}  // namespace
+}  // namespace tilewright::tune

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/space/master.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/parse.h"
+#include "te/parse.h"
+#include "tune/chosen.h"
+#include "tune/space/operators.h"
+
+namespace tilewright::tune {
+namespace {
+
+/// What is wrong with a point of the space; empty when its schedule is legal and, lowered, gives
+/// what the plain loops give.
+std::string wrong_point(const ir::LoopFunc& blocks, const Space& space, const Point& point,
+                        const ir::TargetSpec& spec) {
+  std::string text = space.encode(point) + "\n";
+  try {
+    if (!space.legal(point)) return "illegal: " + text;
+    const schedule::Schedule s = space.apply(point);
+    text += schedule::print(s.trace());
+    const std::string wrong = wrong_schedule(blocks, s.func(), spec);
+    return wrong.empty() ? "" : wrong + text;
+  } catch (const std::exception& e) {
+    return std::string(e.what()) + "\n" + text;
+  }
+}
+
+class MasterTemplate : public testing::TestWithParam<Operator> {};
+
+TEST_P(MasterTemplate, RandomPointsAreLegalAndRight) {
+  const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(GetParam().text));
+  const std::vector<std::string> constants = {"W", "wb"};
+  const std::vector<std::pair<ir::TargetSpec, std::vector<std::string>>> cases = {
+      {small_machine(), {}}, {small_machine(), constants}, {wide_machine(), constants}};
+  for (const auto& [spec, known] : cases) {
+    const Space space = cpu_space(blocks, spec, known);
+    ir::Random random(7);
+    for (int i = 0; i < 6; ++i) {
+      const auto point = space.random(random);
+      ASSERT_TRUE(point);
+      ASSERT_EQ(wrong_point(blocks, space, *point, spec), "") << space.print();
+      const Point near = space.neighbour(*point, random);
+      ASSERT_TRUE(space.legal(near));
+      ASSERT_NO_THROW(space.apply(near)) << space.encode(near);
+      EXPECT_EQ(space.decode(space.encode(near)), near);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Invented, MasterTemplate, testing::ValuesIn(kInvented),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Common, MasterTemplate, testing::ValuesIn(kCommon),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(MasterTemplate, SpacesOfProductsAndConvolutionsAreLarge) {
+  const char* gemm =
+      "te k(A: f32[128, 768], W: f32[768, 768]) {\n"
+      "  C[y in 128, x in 768] = sum(k in 768) A[y, k] * W[k, x]\n  return C\n}";
+  const char* conv =
+      "te k(X: f32[4, 58, 58, 16], W: f32[4, 16, 4, 16, 3, 3]) {\n"
+      "  C[m in 4, y in 56, x in 56, e in 16] = sum(c in 4, r in 3, s in 3, d in 16) "
+      "X[c, y + r, x + s, d] * W[m, e, c, d, r, s]\n  return C\n}";
+  for (const char* text : {gemm, conv}) {
+    const Space space = cpu_space(lower::to_blocks(te::parse_program(text)), wide_machine(), {"W"});
+    EXPECT_GE(space.size().points, 1e5) << space.print();
+    EXPECT_NE(space.print().find("vector registers"), std::string::npos);
+  }
+}
+
+TEST(MasterTemplate, TracesApplyToTheCanonicalFunction) {
+  const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(kCommon[0].text));
+  const Space space = cpu_space(blocks, small_machine(), {"W", "wb"});
+  ir::Random random(3);
+  const schedule::Schedule s = space.apply(*space.random(random));
+  const schedule::Trace trace = schedule::parse_trace(schedule::print(s.trace()));
+  EXPECT_EQ(ir::print(schedule::apply(trace, canonical(blocks))), ir::print(s.func()));
+}
+
+TEST(MasterTemplate, KnowsOnePointOfWhatHasNoStages) {
+  const ir::LoopFunc loops =
+      ir::parse_function("loops k(A: inout f32[9]) {\n  for i in 0..9 { A[i] = A[i] * 2.0 }\n}");
+  const Space space = cpu_space(loops, small_machine());
+  EXPECT_EQ(space.size().points, 1);
+  EXPECT_EQ(ir::print(space.apply(*space.first()).func()), ir::print(canonical(loops)));
+}
+
+}  // namespace
+}  // namespace tilewright::tune
