@@ -56,7 +56,7 @@ check-source: build/.setup
 fuzz: fuzz-graphs      ## long random testing; FUZZ_ARGS, FUZZ_SECONDS and FUZZ_GRAPHS reach the programs
 	@for p in build/release/fuzz/*; do [ -x $$p ] || continue; echo $$p $(FUZZ_ARGS); $$p $(FUZZ_ARGS) || exit 1; done
 	@cmake --preset fuzz -Wno-dev >build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target guided_fuzzers
 	@for p in build/fuzz/fuzz-guided/*; do [ -x $$p ] || continue; \
 	   corpus=build/fuzz/corpus/$$(basename $$p); mkdir -p $$corpus; \
 	   seeds=$$(ls -d tests/fuzz/corpus/$$(basename $$p | sed s/^fuzz_//) 2>/dev/null); \

@@ -7,6 +7,7 @@ every call it made in that time, on one line. What it has to tell of itself it p
 import glob
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from stats import pooled, quantile
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "build/release/bench"
 SLICE = 0.1  # seconds
+PATIENCE = 1800  # seconds that a contender may take to be ready; some compile for long
 MOVED = 0.03  # share by which a round that counts may be disturbed
 
 
@@ -29,6 +31,9 @@ class Worker:
         self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=log, text=True, env={**os.environ, **env})
         self.rounds = []  # times of each round
+        answered, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        if not answered:
+            self.process.kill()
         first = self.process.stdout.readline()
         self.ready = first.startswith("ready")
         self.facts = json.loads(first[len("ready"):].strip() or "{}") if self.ready else {}
@@ -89,6 +94,7 @@ def play_round(workers, probe, number):
     before, lost = quantile(probe.slice(0.002)), stolen() + waited(workers.values())
     times, start = {}, time.perf_counter()
     for name in names[number % len(names):] + names[:number % len(names)]:
+        time.sleep(0.02)  # until the threads of the one before have stopped spinning
         times[name] = workers[name].slice()
     took = time.perf_counter() - start
     lost = stolen() + waited(workers.values()) - lost

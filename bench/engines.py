@@ -25,9 +25,9 @@ def only_f32(precision):
         raise Unsupported(f"has no {precision} on this machine")
 
 
-def tilewright(model, inputs, threads, precision, skip=()):
+def tilewright(model, inputs, threads, precision):
     import tilewright as tw
-    path, facts = compiled(model, precision, skip)
+    path, facts = compiled(model, precision)
     start = time.perf_counter()
     module = tw.load(path, threads=threads)
     facts["load_s"] = time.perf_counter() - start

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An engine with a model as a contender; the inputs are in MODEL.npz.
 
-  model_worker.py ENGINE MODEL.onnx [--threads N] [--precision f32|bf16] [--outputs FILE.npz] [--skip PASS,…]
+  model_worker.py ENGINE MODEL.onnx [--threads N] [--precision f32|bf16] [--outputs FILE.npz]
 
 Prints `error` with the reason when the engine does not run the model, `absent` when it was never meant to.
 """
@@ -26,16 +26,14 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--precision", default="f32")
     parser.add_argument("--outputs", type=Path)
-    parser.add_argument("--skip", default="")
     options = parser.parse_args()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints
-    more = {"skip": options.skip.split(",")} if options.skip else {}
     try:
         inputs = inputs_of(options.model)
         importlib.import_module(IMPORTS[options.engine])
         start = time.perf_counter()
-        call, facts = ENGINES[options.engine](options.model, inputs, options.threads, options.precision, **more)
+        call, facts = ENGINES[options.engine](options.model, inputs, options.threads, options.precision)
         if "compile_s" not in facts:
             facts["load_s"] = time.perf_counter() - start
         start = time.perf_counter()

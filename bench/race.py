@@ -59,11 +59,11 @@ def environment(engine, precision, threads):
     return env
 
 
-def start(engine, precision, model, threads, outputs=None, skip=()):
+def start(engine, precision, model, threads, outputs=None):
     logs = BUILD / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, contest.ROOT / "bench/model_worker.py", engine, model, "--threads", threads, "--precision",
-               precision, *(["--outputs", outputs] if outputs else []), *(["--skip", ",".join(skip)] if skip else [])]
+               precision, *(["--outputs", outputs] if outputs else [])]
     with open(logs / f"{model.stem}-{engine}-{precision}-{threads}.log", "w") as log:
         return contest.Worker(command, environment(engine, precision, threads), log)
 
@@ -125,8 +125,8 @@ def key_of(model, table, chosen):
 
 
 def reference_of(model):
-    """The outputs in f64; those of ONNX Runtime where our compiler does not take the widened model."""
-    out = BUILD / "reference" / f"{model.stem}.npz"
+    """The outputs in f64, or None where our compiler does not take the widened model."""
+    out = BUILD / "reference" / f"{model.stem}-{int(model.stat().st_mtime):x}.npz"
     if not out.exists():
         out.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, contest.ROOT / "bench/reference.py", model, out], capture_output=True, check=False,

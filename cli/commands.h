@@ -20,5 +20,6 @@ Action add_completion(CLI::App& app);
 Action add_opt(CLI::App& app);
 Action add_records(CLI::App& app);
 Action add_targets(CLI::App& app);
+Action add_tune(CLI::App& app);
 
 }  // namespace tilewright::cli

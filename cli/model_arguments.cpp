@@ -26,6 +26,10 @@ void ModelArguments::add(CLI::App& command) {
   command.add_option(
       "--skip", skip,
       "leave out a pass, or an algorithm such as winograd, by name; may be repeated");
+  CLI::Option* from = command.add_option(
+      "--records", records, "schedules that `tune` has found, for the kernels they are for");
+  command.add_flag("--require-records", require_records, "refuse kernels that were never tuned")
+      ->needs(from);
   command.add_flag("--no-cache", no_cache, "make every kernel anew, and keep none");
 }
 
@@ -46,6 +50,10 @@ driver::ModelOptions ModelArguments::options() const {
     options.more_targets.push_back(driver::target_from_name(targets[i]));
   options.skip = skip;
   if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
+  if (!records.empty())
+    options.schedules = driver::schedules_from(
+        std::make_shared<tune::Records>(records, tune::Database::Mode::Existing));
+  options.require_schedules = require_records;
   options.warn = [](const std::string& line) { std::cerr << "warning: " << line << "\n"; };
   options.progress = progress_bar("kernels");
   return options;

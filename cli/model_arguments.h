@@ -15,7 +15,8 @@ namespace tilewright::cli {
 struct ModelArguments {
   std::string model;
   std::vector<std::string> targets{"host"}, dims, skip;
-  bool no_cache = false;
+  std::string records;
+  bool no_cache = false, require_records = false;
 
   void add(CLI::App& command);
   bool is_text() const;    // a `.tw` file

@@ -6,7 +6,6 @@
 
 #include "commands.h"
 #include "support/diagnostic.h"
-#include "support/str.h"
 
 namespace tilewright::cli {
 namespace {
@@ -59,14 +58,6 @@ int report(const tune::Imported& result) {
   return 0;
 }
 
-[[noreturn]] void cannot(const char* what, const std::string& path) {
-  throw Error({.code = "driver.file.open",
-               .at = {},
-               .message = str("cannot ", what, " `", path, "`"),
-               .notes = {},
-               .help = "check its name and its rights"});
-}
-
 struct State {
   std::string database, file, output;
   int64_t keep = 1;
@@ -74,7 +65,12 @@ struct State {
 
 int import(const State& s) {
   std::ifstream in(s.file, std::ios::binary);
-  if (!in) cannot("read", s.file);
+  if (!in)
+    throw Error({.code = "driver.file.read",
+                 .at = {},
+                 .message = "cannot read `" + s.file + "`",
+                 .notes = {},
+                 .help = "check its name and its rights"});
   Records records(s.database, Database::Mode::Create);
   return report(tune::import_lines(records, in));
 }
@@ -83,7 +79,12 @@ void write_lines(const State& s) {
   Records records(s.database, Database::Mode::Existing);
   if (s.output.empty()) return tune::export_lines(records, std::cout);
   std::ofstream out(s.output, std::ios::binary);
-  if (!out) cannot("write", s.output);
+  if (!out)
+    throw Error({.code = "driver.file.write",
+                 .at = {},
+                 .message = "cannot write `" + s.output + "`",
+                 .notes = {},
+                 .help = "name a place that can be written"});
   tune::export_lines(records, out);
 }
 

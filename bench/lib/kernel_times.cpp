@@ -120,7 +120,7 @@ class Observer {
   }
 
   void loop(int64_t count, tw_task task, void* closure) {
-    if (in_loop_) return task(closure, 0, count, 0);
+    if (in_loop_ || count < 1) return tw_serial_for(nullptr, count, task, closure);
     in_loop_ = true;
     const double start = now();
     std::vector<std::vector<Slices>>& loops = call().loops;

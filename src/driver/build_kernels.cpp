@@ -25,7 +25,8 @@
 #include "target/host.h"
 #include "tune/choose/choose.h"
 #include "tune/choose/in_blocks.h"
-#include "tune/choose/prepack.h"
+#include "tune/measure/build.h"
+#include "tune/measure/task.h"
 
 namespace tilewright::driver {
 namespace {
@@ -47,39 +48,12 @@ std::string name_of(const std::vector<Node>& members) {
 }
 
 /// What two kernels that do the same have in common: the text with made-up names.
-std::string key_of(const ir::LoopFunc& blocks) {
-  ir::BufferMap buffers;
-  const auto rename = [&](const ir::Buffer& b) {
-    const auto [place, is_new] = buffers.try_emplace(b, nullptr);
-    if (is_new)
-      place->second = ir::make_buffer(str("b", buffers.size()), b->elem, b->shape, b->scope,
-                                      b->layout, b->alignment, b->span);
-    return place->second;
-  };
-  ir::LoopFunc out = blocks;
-  out.name = "kernel";
-  for (ir::Param& p : out.params) p.buffer = rename(p.buffer);
-  int count = 0;
-  out.body = ir::rewrite(
-      out.body,
-      [&](const ir::Alloc& a, auto& self) -> ir::Stmt {
-        rename(a.buffer);
-        return self.children(a);
-      },
-      [&](const ir::Block& b, auto& self) -> ir::Stmt {
-        const ir::Stmt now = self.children(b);
-        return ir::with(*now.as<ir::Block>(), [&](ir::Block& n) { n.name = str("s", count++); });
-      });
-  out.body = ir::substitute_buffers(out.body, buffers);
-  return ir::print(ir::Unit{{}, {}, {out}});
-}
-
 std::string key_of(const PlainKernel& kernel) {
   std::string key;
   for (size_t i = 0; i < kernel.inputs; ++i)
     if (std::ranges::count(kernel.constants, kernel.blocks.params[i].buffer->name) > 0)
       key += str("constant ", i, "\n");
-  return key + key_of(kernel.blocks);
+  return key + ir::print(ir::Unit{{}, {}, {tune::with_made_up_names(kernel.blocks)}});
 }
 
 /// A name for the code of a kernel that no other kernel has, whatever model it is part of.
@@ -87,64 +61,116 @@ std::string symbol_of(const std::string& key) {
   return str("k", std::hex, std::setw(16), std::setfill('0'), checksum(key.data(), key.size()));
 }
 
-/// The places of a function's parameters among those of another one, by name.
-std::vector<size_t> places_of(const std::vector<ir::Param>& some, const ir::LoopFunc& all,
-                              size_t inputs) {
-  std::vector<size_t> out;
-  for (const ir::Param& p : some)
-    for (size_t i = 0; i < inputs; ++i)
-      if (all.params[i].buffer->name == p.buffer->name) out.push_back(i);
+/// Lowered, with the constants in the layout that the schedule wants.
+ReadyKernel with_schedule(const ir::LoopFunc& scheduled, const std::vector<std::string>& constants,
+                          const PlainKernel& task, const BuildOptions& options) {
+  tune::LoweredKernel lowered =
+      tune::lower_kernel(scheduled, constants, task.inputs, options.target);
+  ReadyKernel out;
+  out.kernel.func = std::move(lowered.run);
+  out.taken = std::move(lowered.taken);
+  if (!lowered.prepare) return out;
+  out.prepare = target::llvm::compile(*lowered.prepare, target::parse_target("host"));
+  out.prepared = std::move(lowered.prepared);
+  out.packed = std::move(lowered.packed);
   return out;
 }
 
-/// Scheduled, with the constants in the layout that the schedule wants, and lowered.
-ReadyKernel fast(const PlainKernel& task, const BuildOptions& options) {
-  const tune::Prepacked parts = tune::prepack(
-      tune::choose(task.blocks, options.target, task.constants, task.variant_of.get()),
-      task.constants);
-  ReadyKernel out;
-  out.kernel.func = lower_for_cpu(parts.run, options.target);
-  out.taken = places_of(parts.run.params, task.blocks, task.inputs);
-  if (parts.packed.empty()) return out;
-  const ir::TargetSpec host = target::parse_target("host");
-  out.prepare = target::llvm::compile(lower_for_cpu(parts.prepare, options.target), host);
-  out.prepared = places_of(parts.prepare.params, task.blocks, task.inputs);
-  for (const ir::Buffer& b : parts.packed) out.packed.emplace_back(b->elem, *const_dims(b->shape));
-  return out;
+ReadyKernel with_code(ReadyKernel r, const PlainKernel& task, const BuildOptions& options) {
+  r.kernel.name = task.name;
+  if (options.code)
+    r.kernel.code = target::llvm::emit_object(r.kernel.func, options.target, options.emit);
+  return r;
 }
 
 /// The plain loops are always an answer: a schedule that a later pass cannot follow costs speed,
 /// never the model.
-ReadyKernel ready(const PlainKernel& task, const BuildOptions& options) {
-  const auto with_code = [&](ReadyKernel r) {
-    r.kernel.name = task.name;
-    if (options.code)
-      r.kernel.code = target::llvm::emit_object(r.kernel.func, options.target, options.emit);
-    return r;
-  };
+ReadyKernel untuned(const PlainKernel& task, const BuildOptions& options) {
   try {
-    return with_code(fast(task, options));
+    const ir::LoopFunc scheduled =
+        tune::choose(task.blocks, options.target, task.constants, task.variant_of.get());
+    return with_code(with_schedule(scheduled, task.constants, task, options), task, options);
   } catch (const Error& e) {
     ReadyKernel out;
     out.kernel.plain = e.diagnostic.message;
     out.kernel.func = lower_for_cpu(task.blocks, options.target);
     for (size_t i = 0; i < task.inputs; ++i) out.taken.push_back(i);
-    return with_code(std::move(out));
+    return with_code(std::move(out), task, options);
   }
 }
 
-/// The kernel from the cache, or made and put there; `misses` counts the latter.
-ReadyKernel cached(const PlainKernel& task, const BuildOptions& options, const std::string& prefix,
-                   std::atomic<size_t>& misses) {
-  if (prefix.empty() || !options.code) return ready(task, options);
-  const std::string key = prefix + task.key;
-  if (std::optional<ReadyKernel> found = options.cache->find(key)) {
-    found->kernel.name = task.name;
-    return *std::move(found);
+/// With a schedule of another time: every check of its steps runs again, and an Error says why it
+/// does not apply any more.
+ReadyKernel tuned(const PlainKernel& task, const tune::Task& tunable, const std::string& trace,
+                  const BuildOptions& options) {
+  ir::LoopFunc scheduled = tune::scheduled(tunable, schedule::parse_trace(trace, "record"));
+  scheduled.name = task.blocks.name;
+  return with_code(with_schedule(scheduled, tunable.constants, task, options), task, options);
+}
+
+/// A kernel to make, and the schedule that it is given.
+struct Order {
+  const PlainKernel* task = nullptr;
+  std::optional<tune::Task> tunable;
+  std::optional<GivenSchedule> given;
+};
+
+/// Makes kernels, or takes them from the cache; counts the former.
+class Maker {
+ public:
+  explicit Maker(const BuildOptions& options)
+      : options_(options),
+        prefix_(options.cache && options.code ? key_prefix(options.target, options.emit)
+                                              : std::string()) {}
+
+  ReadyKernel make(const Order& order) {
+    const PlainKernel& task = *order.task;
+    std::string refused;
+    if (order.given && !order.given->trace.empty()) try {
+        ReadyKernel out = cached(task, str(task.key, "trace\n", order.given->trace), [&] {
+          return tuned(task, *order.tunable, order.given->trace, options_);
+        });
+        out.kernel.tuned = order.given->note;
+        return out;
+      } catch (const Error& e) {
+        refused = e.diagnostic.message;
+      }
+    ReadyKernel out = cached(task, task.key, [&] { return untuned(task, options_); });
+    if (order.given && refused.empty()) out.kernel.tuned = order.given->note;
+    out.kernel.refused = std::move(refused);
+    return out;
   }
-  ++misses;
-  ReadyKernel out = ready(task, options);
-  options.cache->put(key, out);
+
+  size_t made() const { return misses_; }
+
+ private:
+  ReadyKernel cached(const PlainKernel& task, const std::string& key,
+                     FunctionRef<ReadyKernel()> make) {
+    if (prefix_.empty()) return make();
+    if (std::optional<ReadyKernel> found = options_.cache->find(prefix_ + key)) {
+      found->kernel.name = task.name;
+      return *std::move(found);
+    }
+    ReadyKernel out = make();
+    ++misses_;
+    options_.cache->put(prefix_ + key, out);
+    return out;
+  }
+
+  const BuildOptions& options_;
+  std::string prefix_;
+  std::atomic<size_t> misses_ = 0;
+};
+
+/// What to make of each kernel; the source of schedules is asked for one after the other.
+std::vector<Order> orders_for(const std::vector<PlainKernel>& tasks, const BuildOptions& options) {
+  std::vector<Order> out;
+  for (const PlainKernel& task : tasks) {
+    Order& order = out.emplace_back(Order{&task, {}, {}});
+    if (!options.schedules) continue;
+    order.tunable = tune::make_task(task.name, task.blocks, task.constants, options.target);
+    order.given = options.schedules(*order.tunable);
+  }
   return out;
 }
 
@@ -311,15 +337,15 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   Collector collector(graph);
   for (const Function& f : graph.functions) collector.function(f);
   std::vector<ReadyKernel> all(collector.tasks.size());
-  const std::string prefix =
-      options.cache && options.code ? key_prefix(options.target, options.emit) : std::string();
-  std::atomic<size_t> done = 0, misses = 0;
+  const std::vector<Order> orders = orders_for(collector.tasks, options);
+  Maker maker(options);
+  std::atomic<size_t> done = 0;
   in_parallel(all.size(), options.threads, [&](size_t i) {
-    all[i] = cached(collector.tasks[i], options, prefix, misses);
+    all[i] = maker.make(orders[i]);
     const size_t finished = ++done;
     if (options.progress) options.progress(finished, all.size());
   });
-  if (misses > 0) options.cache->files().trim();
+  if (maker.made() > 0 && options.cache) options.cache->files().trim();
 
   BuiltKernels out;
   out.uses = std::move(collector.uses);
@@ -382,6 +408,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   for (size_t i = 0; i < all.size(); ++i) {
     out.kernels.push_back(std::move(all[i].kernel));
     out.kernels.back().blocks = std::move(collector.tasks[i].blocks);
+    out.kernels.back().constants = std::move(collector.tasks[i].constants);
     out.kernels.back().taken = std::move(all[i].taken);
   }
   return out;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/schedules.h"
 #include "graph/graph.h"
 #include "graph/parts.h"
 #include "ir/target_spec.h"
@@ -34,11 +35,14 @@ struct KernelVariant {
 };
 
 struct BuiltKernel {
-  std::string name;           // for people: "conv_add_relu"
-  target::Kernel code;        // empty with BuildOptions::code off
-  ir::LoopFunc func;          // stage `final`; from the cache, it has no body
-  std::string plain;          // why it has no schedule and is slow; empty when it has one
-  ir::LoopFunc blocks;        // before its schedule
+  std::string name;     // for people: "conv_add_relu"
+  target::Kernel code;  // empty with BuildOptions::code off
+  ir::LoopFunc func;    // stage `final`; from the cache, it has no body
+  std::string plain;    // why it has no schedule and is slow; empty when it has one
+  std::string tuned;    // what tuning has found; empty: it is untuned
+  std::string refused;  // why a tuned schedule is not used; empty: it is, or there is none
+  ir::LoopFunc blocks;  // before its schedule
+  std::vector<std::string> constants;  // parameters of `blocks` that never change
   std::vector<size_t> taken;  // its first inputs, as places among the parameters of `blocks`
 };
 
@@ -56,6 +60,7 @@ struct BuildOptions {
   bool code = true;                    // machine code; off: the functions alone
   int threads = 0;                     // 0: as many as there are CPUs
   const KernelCache* cache = nullptr;  // null: everything is made anew
+  Schedules schedules;                 // from tuning; may be empty
   /// Called from any thread with the number of finished kernels; may be empty.
   std::function<void(size_t done, size_t all)> progress;
 };

@@ -197,6 +197,7 @@ function select(i, move) {
   if (s.share !== null) work.push(part(s.share) + ' of the roof, which is ' + (s.compute_bound ? 'arithmetic' : 'memory'));
   list(p, 'Time', work);
   if (s.plain) list(p, 'Slow', ['runs as plain loops: ' + s.plain]);
+  if (s.members.length) list(p, 'Schedule', [s.schedule]);
   list(p, 'Operators', s.members.map(m => m[0] + (m[1] ? ' → ' + m[1] : '') + (m[2] ? ', from ' + m[2] : '')));
   list(p, 'Why this kernel', s.reasons);
   list(p, 'Layouts', s.layouts);

@@ -29,6 +29,12 @@ const char* name_of(PlanValue::Storage storage) {
   return names[static_cast<int>(storage)];
 }
 
+/// Tuned or not, and what came of it.
+std::string schedule_of(const Explanation::Step& s) {
+  if (!s.refused.empty()) return str("untuned: its record is not used: ", s.refused);
+  return s.tuned.empty() ? "untuned" : str("tuned: ", s.tuned);
+}
+
 json of(const Explanation::Step& s) {
   json members = json::array();
   for (const Explanation::Member& m : s.members)
@@ -42,6 +48,7 @@ json of(const Explanation::Step& s) {
           {"reasons", s.reasons},
           {"layouts", s.layouts},
           {"plain", s.plain},
+          {"schedule", schedule_of(s)},
           {"calls", s.calls},
           {"ms", s.ms},
           {"flops", number(s.flops)},
@@ -101,6 +108,7 @@ std::string print(const Explanation& e) {
     out += str(s.plan.name, s.plan.kernel == kNone ? " (host)" : "",
                s.members.empty() ? "" : str(" <- ", s.members.back().origin), "\n");
     if (!s.plain.empty()) out += str("       slow: runs as plain loops: ", s.plain, "\n");
+    if (!s.members.empty()) out += str("       schedule: ", schedule_of(s), "\n");
     for (const std::string& line : s.layouts) out += str("       layout: ", line, "\n");
     for (const std::string& line : s.reasons) out += str("       ", line, "\n");
   }

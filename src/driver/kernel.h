@@ -3,8 +3,8 @@
 
 #include "ir/func.h"
 #include "ir/target_spec.h"
-#include "lower/pipeline.h"
 #include "target/llvm/compile.h"
+#include "tune/measure/build.h"
 
 namespace tilewright::driver {
 
@@ -13,7 +13,6 @@ namespace tilewright::driver {
 target::llvm::JitKernel compile_kernel(const ir::LoopFunc& func, const ir::TargetSpec& spec,
                                        const target::EmitOptions& options = {});
 
-/// The function at stage `final`.
-ir::LoopFunc lower_for_cpu(const ir::LoopFunc& func, const ir::TargetSpec& spec);
+using tune::lower_for_cpu;
 
 }  // namespace tilewright::driver

@@ -36,6 +36,22 @@ CodeImage link(const BuiltKernels& built) {
   return image;
 }
 
+void require_tuned(const BuiltKernels& built, const ir::TargetSpec& target) {
+  std::vector<std::string> notes;
+  for (const BuiltKernel& k : built.kernels)
+    if (k.tuned.empty())
+      notes.push_back(str("`", k.name, "` ",
+                          k.refused.empty() ? "has none" : str("cannot use its own: ", k.refused)));
+  if (notes.empty()) return;
+  throw Error({.code = "driver.records.untuned",
+               .at = {},
+               .message = str(notes.size(), " of ", built.kernels.size(),
+                              " kernels have no record for target ", target.name),
+               .notes = std::move(notes),
+               .help = "tune the model with `tilewright tune MODEL --records DB`, or leave out "
+                       "--require-records"});
+}
+
 /// Adds the code for a target and its plan; gives the kernels and what the plan calls, in its
 /// order.
 std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Graph& graph,
@@ -46,11 +62,16 @@ std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Grap
                                                .emit = options.emit,
                                                .threads = options.threads,
                                                .cache = options.cache.get(),
+                                               .schedules = options.schedules,
                                                .progress = options.progress});
+  if (options.require_schedules) require_tuned(kernels, target);
   if (options.warn)
-    for (const BuiltKernel& k : kernels.kernels)
+    for (const BuiltKernel& k : kernels.kernels) {
       if (!k.plain.empty())
         options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
+      if (!k.refused.empty())
+        options.warn(str("the record of kernel `", k.name, "` is not used: ", k.refused));
+    }
   std::vector<const graph::Node*> calls =
       plan_model(graph, kernels, link(kernels), target, module, shares_memory(options));
   return {std::move(kernels), std::move(calls)};

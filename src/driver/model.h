@@ -25,6 +25,8 @@ struct ModelOptions {
   std::vector<std::string> skip;             // graph passes and the like that are left out
   int threads = 0;                           // of the compiler; 0: as many as there are CPUs
   std::shared_ptr<const KernelCache> cache;  // of compiled kernels; may be null
+  Schedules schedules;                       // from tuning; may be empty
+  bool require_schedules = false;            // untuned kernels are an Error
   std::function<void(size_t done, size_t all)> progress;
   std::function<void(const std::string&)> warn;  // what is slower than it should be, a line each
 };

@@ -55,6 +55,15 @@ TEST(KernelWorks, count_one_of_the_rows_that_an_index_chooses) {
   EXPECT_EQ(work_of(blocks, {})->flops, 3);
 }
 
+TEST(KernelWorks, leave_out_what_packing_computed) {
+  const ir::LoopFunc blocks =
+      lower::to_blocks(te::parse_program("te t(x: f32[6], w: f32[6]) { u[i in 6] = w[i] * 2.0 + "
+                                         "1.0 y[i in 6] = x[i] * u[i] return y }"));
+  EXPECT_EQ(work_of(blocks, {})->flops, 18);
+  EXPECT_EQ(work_of(blocks, {}, {1})->flops, 6);
+  EXPECT_EQ(work_of(blocks, {}, {0})->flops, 18);
+}
+
 TEST(KernelWorks, see_that_a_gather_reads_few_rows) {
   const std::optional<KernelWork> w = work(
       "graph main(%table: f32[1000, 8], %i: i64[3]) { "

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     const tilewright::TempFolder folder;
     const std::string wrong = tilewright::tune::killed_rounds(
         (folder.path() / "records.db").string(), std::min(kRoundsOfAFile, rounds - done),
-        seed + static_cast<uint32_t>(done), 60'000);
+        seed + static_cast<uint32_t>(done), 30'000);
     if (!wrong.empty()) {
       std::printf("from round %d on, seed %u: %s\n", done, seed, wrong.c_str());
       return 1;

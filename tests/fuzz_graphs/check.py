@@ -171,7 +171,7 @@ def check(model, feeds, others=None):
     import tilewright as tw
     runs = peer_runs(model, feeds, others)
     try:
-        module = tw.compile(model)
+        module = tw.compile(model, cache=False)
     except Exception as e:  # noqa: BLE001 -- every failure is a result here
         return f"refused: {e}"
     for given, theirs in runs:

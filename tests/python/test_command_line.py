@@ -41,9 +41,29 @@ def affine_file(affine, tmp_path):
 
 
 def test_help_names_every_command(tw):
-    for command in ("compile", "run", "bench", "check", "explain", "opt", "targets", "cache", "completion"):
+    for command in ("compile", "run", "bench", "check", "explain", "tune", "records", "opt", "targets", "cache",
+                    "completion"):
         assert command in tw("--help")
         assert "Usage" in tw(command, "--help") or "tilewright" in tw(command, "--help")
+
+
+def test_tuning_leaves_records_that_compile_uses(tw, tmp_path):
+    (tmp_path / "model.tw").write_text(
+        "constant %a: f32[48, 64] = splat 0.5\ngraph main(%x: f32[32, 48]) {\n"
+        "  %p: f32[32, 64] = matmul(%x, %a)\n  %y: f32[32, 64] = relu(%p)\n  return %y\n}\n")
+    assert "driver.records.untuned" not in tw("tune", "model.tw", "--budget", "4trials", "--records", "r.db")
+    assert "matmul_relu" in tw("records", "list", "r.db")
+    tw("records", "export", "r.db", "-o", "lines.json")
+    lines = [json.loads(line) for line in (tmp_path / "lines.json").read_text().splitlines()]
+    assert sum("record" in line for line in lines) >= 4
+    assert "0 were there" in tw("records", "import", "other.db", "lines.json")
+    assert "0 records added" in tw("records", "merge", "r.db", "other.db")
+    tw("compile", "model.tw", "--records", "other.db", "--require-records", "-o", "model.twm")
+    assert "schedule: tuned" in tw("explain", "model.tw", "--records", "r.db", "--seconds", "0.01")
+    assert "schedule: untuned" in tw("explain", "model.tw", "--seconds", "0.01")
+    tw("records", "prune", "r.db", "--keep", "0")
+    (tmp_path / "empty.db").write_bytes(b"")
+    assert "tune.records.foreign" in tw("compile", "model.tw", "--records", "empty.db", "-o", "x.twm", status=1)
 
 
 def test_the_cache_is_shown_used_and_cleared(tw, affine_file, tmp_path):

@@ -29,6 +29,7 @@ class Memory {
 /// The parameters of a task: what they hold before a call, made from a seed.
 class Arguments {
  public:
+  Arguments() = default;
   /// Bytes of each parameter; throws Error when one has no known size, or an absurd one.
   explicit Arguments(const Task& task);
   void fill(uint64_t seed);
@@ -45,7 +46,7 @@ class Arguments {
   std::vector<ir::Param> params_;
   std::vector<int64_t> elements_, bytes_;
   std::vector<Memory> content_;
-  size_t inputs_;
+  size_t inputs_ = 0;
 };
 
 /// How one result differs from what is right, as a sentence; empty when it is as it should be.

@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <poll.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "support/str.h"
-#include "target/host.h"
+#include "tune/measure/reference.h"
 
 namespace tilewright::tune {
 namespace {
@@ -20,82 +17,6 @@ using Clock = std::chrono::steady_clock;
 Clock::time_point in_seconds(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-/// What the end of a child that has sent nothing says.
-Measurement ended(int status) {
-  Measurement out;
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    out.verdict = signal == SIGSYS ? Verdict::Forbidden : Verdict::Crashed;
-    out.error = signal == SIGSYS ? "it asked the system for what a kernel may not do"
-                                 : str("it was ended by signal ", signal, ", ", strsignal(signal));
-  } else {
-    out.verdict = Verdict::Crashed;
-    out.error = str("it ended with exit code ", WEXITSTATUS(status), " and no result");
-  }
-  return out;
-}
-
-/// Memory that a child's writes to are seen in.
-class SharedMemory {
- public:
-  explicit SharedMemory(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
-    data_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (data_ == MAP_FAILED) throw std::bad_alloc();
-  }
-  ~SharedMemory() { munmap(data_, bytes_); }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-
- private:
-  size_t bytes_;
-  void* data_;
-};
-
-/// The threads of a child, started before it is shut in. They go with the process.
-runtime::ThreadPool* pool_of(int threads) {
-  return threads > 1 ? new runtime::ThreadPool(threads) : nullptr;
-}
-
-/// Waits for the child to say `word`; what went wrong otherwise.
-std::string problem_before(const char* word, Child& child, Clock::time_point deadline) {
-  while (Clock::now() < deadline) {
-    while (const auto message = child.receive())
-      if (*message == word) return {};
-    if (child.gone()) return ended(child.status()).error;
-    pollfd wait{child.fd(), POLLIN, 0};
-    poll(&wait, 1, 50);
-  }
-  return "it takes too long";
-}
-
-Reference make_reference(const Task& task, const MeasureOptions& options) {
-  Reference out{.code = {}, .arguments = Arguments(task), .results = {}};
-  out.arguments.fill(options.seed);
-  out.from_floats = computes_floats(task.func);
-  try {
-    out.code = build_native(task, default_trace(task));
-  } catch (const Error&) {  // as when a model is compiled: plain loops are always an answer
-    out.code = build_native(task, {});
-  }
-  const Arguments& a = out.arguments;
-  const SharedMemory shared(shared_bytes_of(a));
-  runtime::ThreadPool* pool = nullptr;
-  Child child(
-      options.memory_bytes + 20 * a.total(), [&] { pool = pool_of(options.threads); },
-      [&](const Link& link) { run_reference(task, out, shared.data(), pool, link); });
-  out.problem = problem_before("done", child, in_seconds(5 * options.run_seconds));
-  if (!out.problem.empty()) return out;
-  std::memcpy(&out.seconds, shared.data(), sizeof out.seconds);
-  const std::byte* from = shared.data() + 64;
-  for (size_t i = a.inputs(); i < a.count(); ++i) {
-    const Memory& result = out.results.emplace_back(a.bytes(i));
-    std::memcpy(result.data(), from, static_cast<size_t>(a.bytes(i)));
-    from += (a.bytes(i) + 63) / 64 * 64;
-  }
-  return out;
 }
 
 }  // namespace
@@ -125,13 +46,7 @@ const Reference& LocalRunner::reference_for(const Candidate& candidate) {
   if (const auto found = references_.find(key); found != references_.end())
     return found->second.second;
   const Task& task = *candidate.task;
-  Reference reference{.code = {}, .arguments = Arguments(task), .results = {}};
-  try {
-    reference = make_reference(task, options_);
-  } catch (const Error& e) {
-    reference.problem = e.diagnostic.message;
-  }
-  return references_.emplace(key, std::pair(candidate.task, std::move(reference)))
+  return references_.emplace(key, std::pair(candidate.task, make_reference(task, options_)))
       .first->second.second;
 }
 
@@ -212,7 +127,7 @@ std::vector<Measurement> LocalRunner::measure(std::span<const Candidate> candida
     if (!running && count(State::Building) <= beside && count(State::Built) > 0) {
       Job& job = **first(State::Built);
       job.state = State::Running;
-      job.deadline = in_seconds(std::min(options_.run_seconds, 1 + 200 * job.reference->seconds));
+      job.deadline = in_seconds(std::min(options_.run_seconds, 2 + 200 * job.reference->seconds));
       job.child->go();
     }
     // A processor for each build, less those of the kernel that runs or could.
@@ -229,7 +144,9 @@ std::vector<Measurement> LocalRunner::measure(std::span<const Candidate> candida
             run_trial(task, job.candidate->trace, *job.reference, options_, build_, pool, link);
           });
       job.state = State::Building;
-      job.deadline = in_seconds(options_.build_seconds);
+      // Code that takes so much longer to build is huge, and slow.
+      job.deadline =
+          in_seconds(std::min(options_.build_seconds, 1 + 8 * job.reference->build_seconds));
     }
     watch(jobs);
     tell();

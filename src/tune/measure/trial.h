@@ -25,8 +25,9 @@ struct Reference {
   Arguments arguments;
   std::vector<Memory> results;  // one for each parameter from arguments.inputs() on
   bool from_floats = false;
-  double seconds = 0;   // of one call, roughly
-  std::string problem;  // why there is none; then nothing can be measured
+  double seconds = 0;        // of one call, roughly
+  double build_seconds = 0;  // that it took to build
+  std::string problem;       // why there is none; then nothing can be measured
 };
 
 /// Copies of all arguments, as many as it takes to be more than the caches next to the core hold.

@@ -123,7 +123,8 @@ Statement& Statement::bind(int place, std::string_view text) {
   return *this;
 }
 Statement& Statement::bind_bytes(int place, std::string_view bytes) {
-  check(sqlite3_bind_blob64(statement_.get(), place, bytes.data(), bytes.size(), SQLITE_TRANSIENT));
+  const char* data = bytes.data() ? bytes.data() : "";  // no pointer would mean NULL
+  check(sqlite3_bind_blob64(statement_.get(), place, data, bytes.size(), SQLITE_TRANSIENT));
   return *this;
 }
 Statement& Statement::bind_null(int place) {

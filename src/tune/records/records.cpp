@@ -135,9 +135,10 @@ size_t Records::add(std::span<const Record> records) {
   if (records.empty()) return 0;
   Transaction all(database_);
   Statement insert = database_.prepare(
-      "INSERT OR IGNORE INTO record (identity, workload, target, trace, point, verdict, error, "
+      "INSERT INTO record (identity, workload, target, trace, point, verdict, error, "
       "seconds, median, low, high, ratio, ratio_low, ratio_high, threads, config, compiler, time) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity) DO "
+      "NOTHING");
   std::map<std::string_view, int64_t> workloads, targets;  // of this call: texts are long
   const auto once = [&](auto& known, const char* table, const std::string& text,
                         const std::string& name) {

@@ -152,7 +152,7 @@ NativeCode build_hostile(const Task& task, const schedule::Trace& trace) {
 
 TEST(LocalRunner, WhateverACandidateDoesCostsOneTrial) {
   hostile_object();
-  LocalRunner runner({.build_seconds = 5, .run_seconds = 1, .memory_bytes = 256 << 20},
+  LocalRunner runner({.build_seconds = 10, .run_seconds = 2, .memory_bytes = 256 << 20},
                      build_hostile);
   const std::pair<const char*, Verdict> cases[] = {
       {"good", Verdict::Ok},

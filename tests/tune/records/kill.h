@@ -32,10 +32,11 @@ inline Record numbered_record(int64_t number) {
   return r;
 }
 
-/// Adds records to the file from number `first` on, in batches of some, until it is killed after
-/// `microseconds`. Gives the first number that was not acknowledged.
-inline int64_t write_until_killed(const std::string& path, int64_t first, int microseconds,
-                                  uint32_t seed) {
+/// Adds records to the file from number `first` on, in batches of some, until it is killed
+/// `microseconds` after its start, or after its first acknowledgement. Gives the first number that
+/// was not acknowledged.
+inline int64_t write_until_killed(const std::string& path, int64_t first, bool from_start,
+                                  int microseconds, uint32_t seed) {
   int pipe_ends[2];
   if (pipe(pipe_ends) != 0) return -1;
   const pid_t child = fork();
@@ -55,9 +56,10 @@ inline int64_t write_until_killed(const std::string& path, int64_t first, int mi
     }
   }
   close(pipe_ends[1]);
+  int64_t acknowledged = first, next;
+  if (!from_start && read(pipe_ends[0], &next, sizeof next) == sizeof next) acknowledged = next;
   usleep(static_cast<useconds_t>(microseconds));
   kill(child, SIGKILL);
-  int64_t acknowledged = first, next;
   while (read(pipe_ends[0], &next, sizeof next) == sizeof next) acknowledged = next;
   close(pipe_ends[0]);
   int status = 0;
@@ -71,7 +73,8 @@ inline std::string killed_rounds(const std::string& path, int rounds, uint32_t s
   int64_t next = 0, lost_at = -1;
   for (int round = 0; round < rounds; ++round) {
     const auto wait = static_cast<int>(random() % static_cast<uint32_t>(longest));
-    const int64_t acknowledged = write_until_killed(path, next, wait, random());
+    // Mostly while it writes, sometimes while it opens the file.
+    const int64_t acknowledged = write_until_killed(path, next, round % 4 == 0, wait, random());
     if (acknowledged < 0) return str("round ", round, ": the writer failed");
     try {
       Records records(path, Database::Mode::Create);

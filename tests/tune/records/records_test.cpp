@@ -56,6 +56,17 @@ TEST_F(RecordsFile, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(all[0].threads, 7);
 }
 
+TEST_F(RecordsFile, KeepsFailuresThatHaveNoTimes) {
+  Record r = numbered_record(3);
+  r.measurement = {.verdict = Verdict::Crashed, .error = "it crashed"};
+  Records records(path_, Mode::Create);
+  EXPECT_EQ(records.add(std::span(&r, 1)), 1u);
+  const std::vector<Record> all = records.of(r.workload, r.target);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].identity(), r.identity());
+  EXPECT_FALSE(records.best(r.workload, r.target));
+}
+
 TEST_F(RecordsFile, BestIsTheFastestThatWorks) {
   Records records(path_, Mode::Create);
   std::vector<Record> all = {record_of(0.9, 0.95, 1), record_of(0.7, 0.72, 2),
@@ -299,7 +310,7 @@ TEST_F(RecordsFile, WithoutRoomNothingAcknowledgedIsLost) {
 }
 
 TEST_F(RecordsFile, AKilledWriterLosesNothingAcknowledged) {
-  EXPECT_EQ(killed_rounds(path_, 200, 1, 30'000), "");
+  EXPECT_EQ(killed_rounds(path_, 200, 1, 20'000), "");
 }
 
 }  // namespace
