@@ -45,15 +45,11 @@ class Knobs {
   /// The first candidate of a knob that is declared.
   const Value& first_of(const std::string& name) const;
 
-  /// Is this the run that learns which knobs there are? What must be found out by trying belongs
-  /// here.
-  bool learning() const { return learning_; }
-
  private:
   friend class Space;
   const Value& declare(Knob knob);
 
-  bool learning_ = true;
+  bool learning_ = true;  // this is the run that learns which knobs there are
   std::vector<Knob> knobs_;
   std::vector<Constraint> constraints_;
   std::vector<uint32_t> choice_;  // of the point that is applied

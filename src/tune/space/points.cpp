@@ -10,7 +10,7 @@ namespace {
 
 // Combinations of connected knobs that are counted one by one; above it a sample is taken.
 constexpr double kCounted = 200'000;
-constexpr int kSamples = 4096;
+constexpr int kSamples = 256;
 // Combinations that are tried before a group of knobs counts as impossible.
 constexpr int64_t kTried = 500'000;
 
@@ -113,10 +113,7 @@ SpaceSize Space::count() const {
   for (const std::vector<size_t>& group : groups_) {
     double all = 1;
     for (const size_t k : group) all *= static_cast<double>(knobs_[k].candidates.size());
-    std::vector<const Constraint*> inside;
-    for (const Constraint& c : constraints_)
-      if (std::ranges::count(group, c.knobs[0])) inside.push_back(&c);
-    if (inside.empty()) {
+    if (group.size() == 1 && of_knob_[group[0]].empty()) {
       out.points *= all;
       continue;
     }
@@ -129,15 +126,24 @@ SpaceSize Space::count() const {
       out.points *= n;
       continue;
     }
-    int hits = 0;
+    // Random ways down the tree of values: the product of the branches that stood open is, on
+    // average, the number of leaves.
+    double sum = 0;
     for (int i = 0; i < kSamples; ++i) {
-      for (const size_t k : group)
-        choice[k] = static_cast<uint32_t>(random.below(knobs_[k].candidates.size()));
-      hits += std::ranges::all_of(inside, [&](const Constraint* c) { return fits(*c, choice); });
+      double leaves = 1;
+      for (const size_t k : group) choice[k] = 0;
+      for (size_t at = 0; at < group.size() && leaves > 0; ++at) {
+        std::vector<uint32_t> open;
+        for (uint32_t& v = choice[group[at]]; v < knobs_[group[at]].candidates.size(); ++v)
+          if (fits_so_far(group, at, choice)) open.push_back(v);
+        leaves *= static_cast<double>(open.size());
+        choice[group[at]] = open.empty() ? 0 : open[random.below(open.size())];
+      }
+      sum += leaves;
     }
     out.exact = false;
-    if (hits == 0 && complete(group, {}, choice, random)) hits = 1;
-    out.points *= all * hits / kSamples;
+    if (sum == 0 && complete(group, {}, choice, random)) sum = kSamples;
+    out.points *= sum / kSamples;
   }
   return out;
 }

@@ -48,6 +48,7 @@ struct TiledValues {
   size_t inner = 0;                // the iterator whose loop is the innermost around a tile
   Value terms;                     // order of the reduced ones
   int64_t unroll = 1;              // terms that are written out
+  bool columns_first = false;      // in a tile: all rows of a vector, instead of vectors of a row
   bool in_registers = false;       // the stage after works on registers
   std::vector<size_t> operands;    // 0: as they lie, 1: copied, 2: copied for each block
   std::vector<int64_t> producers;  // 0: before all loops, n: inside of the n-th

@@ -250,8 +250,13 @@ TiledValues declare_tiled(Knobs& k, const Tiled& t, const ir::TargetSpec& spec) 
   straight.push_back(prefix + "inner");
   v.terms = k.order(prefix + "terms", t.reduced.size());
   std::vector<int64_t> budgets;
-  for (int64_t u = 1; u <= std::min(kMostTerms, 2 * most_terms - 1); u *= 2) budgets.push_back(u);
+  for (int64_t u = 1; u <= std::min(kMostTerms, 2 * most_terms - 1); u *= 2) {
+    budgets.push_back(u);
+    if (u > 1 && u * 3 / 2 <= std::min(kMostTerms, most_terms)) budgets.push_back(u * 3 / 2);
+  }
   v.unroll = k.number(prefix + "unroll", budgets);
+  v.columns_first = k.boolean(prefix + "columns_first");
+  straight.push_back(prefix + "columns_first");
   std::vector<std::string> with_unroll = tile_knobs;
   with_unroll.push_back(prefix + "unroll");
   k.require(

@@ -257,8 +257,15 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
     as_inner_map(s, each.block, depth, width);
   }
   unroll_terms(s, terms, extents, v.unroll);
+  const auto [vectors, lane] = s.split<2>(lanes.front(), {kOpen, t.lanes});
+  if (v.columns_first && !inner.empty()) {
+    std::vector<LoopRef> streamed = {vectors};
+    streamed.insert(streamed.end(), inner.begin(), inner.end());
+    s.reorder(streamed);
+  }
+  s.vectorize(lane);
+  s.unroll(vectors);
   for (const LoopRef& loop : inner) s.unroll(loop);
-  as_vectors(s, lanes.front(), t.lanes);
   if (after) as_vectors(s, s.loops(*after).back(), t.lanes);
   for (const BlockRef& b : tiles) {
     const std::vector<LoopRef> own = s.loops(b);
