@@ -94,6 +94,7 @@ def play_round(workers, probe, number):
     before, lost = quantile(probe.slice(0.002)), stolen() + waited(workers.values())
     times, start = {}, time.perf_counter()
     for name in names[number % len(names):] + names[:number % len(names)]:
+        time.sleep(0.02)  # until the threads of the one before have stopped spinning
         times[name] = workers[name].slice()
     took = time.perf_counter() - start
     lost = stolen() + waited(workers.values()) - lost

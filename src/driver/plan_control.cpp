@@ -28,6 +28,14 @@ tilewright::ValueId Planner::shared(ValueId id) {
              plan_.dynamic(value_type(graph_.type(id)), t ? static_cast<uint32_t>(t->rank()) : 0);
 }
 
+/// Lets `to`, of this type, hold what `from` is.
+void Planner::hand_over(PlanValueId to, const Type& type, ValueId from) {
+  if (type.unranked() && graph_.type(from).tensor())
+    plan_.host_call("optional", {}, std::vector{value(from)}, std::vector{to});
+  else
+    plan_.share(to, value(from));
+}
+
 /// A tensor of one element with the register's value, in memory of its own: a body may hand it on.
 tilewright::ValueId Planner::scalar(ValueId id, Reg value) {
   const TensorType& t = *graph_.type(id).tensor();
@@ -57,7 +65,7 @@ void Planner::if_node(const Node& node) {
   const auto branch = [&](const Function& f) {
     body(f, [&] {
       for (size_t i = 0; i < results.size(); ++i)
-        if (results[i] != kNone) plan_.share(results[i], value(f.outputs[i]));
+        if (results[i] != kNone) hand_over(results[i], graph_.type(node.outputs[i]), f.outputs[i]);
     });
   };
   plan_.jump_if_zero(condition, otherwise);
@@ -87,7 +95,7 @@ void Planner::loop_node(const Node& node) {
     };
     state.push_back(slot());
     next.push_back(slot());
-    plan_.share(state[k], value(input(k + 2)));
+    hand_over(state[k], type, input(k + 2));
     values_[f.inputs[k + 2]] = state[k];
     if (k < node.outputs.size() && node.outputs[k] != kNoValue) values_[node.outputs[k]] = state[k];
   }
@@ -118,7 +126,8 @@ void Planner::loop_node(const Node& node) {
   if (trips != kNone) plan_.jump_if_zero(plan_.op(PlanOp::Less, i, trips), end);
   const PlanValueId number = scalar(f.inputs[0], i), condition = scalar(f.inputs[1], going);
   body(f, [&] {
-    for (size_t k = 0; k < carried; ++k) plan_.share(next[k], value(f.outputs[k + 1]));
+    for (size_t k = 0; k < carried; ++k)
+      hand_over(next[k], graph_.type(f.inputs[k + 2]), f.outputs[k + 1]);
     for (const Stack& s : stacks) {
       const TensorType& t = *graph_.type(s.from).tensor();
       const PlanValueId from = value(s.from);

@@ -129,16 +129,26 @@ static_assert(static_cast<int>(ElemType::Bool) == static_cast<int>(ir::Elem::Boo
               static_cast<int>(ElemType::U2) == static_cast<int>(ir::Elem::U2) &&
               static_cast<int>(ElemType::F64) == static_cast<int>(ir::Elem::F64));
 
-ValueType value_type(const Type& type) {
+namespace {
+
+ValueType held_type(const Type& type) {
   if (const TensorType* t = type.tensor()) return {elem_type(*t), {}};
   if (const UnrankedType* t = type.unranked())
     return {t->strings ? ElemType::String : static_cast<ElemType>(t->elem), {}};
   const bool is_sequence = type.sequence() != nullptr;
-  ValueType out = value_type(is_sequence ? *type.sequence()->element : *type.optional()->element);
+  ValueType out = held_type(is_sequence ? *type.sequence()->element : *type.optional()->element);
   require(out.wraps[2] == ValueType::Wrap::None, "sequences and optionals nest at most three deep");
   out.wraps[2] = out.wraps[1];
   out.wraps[1] = out.wraps[0];
   out.wraps[0] = is_sequence ? ValueType::Wrap::Sequence : ValueType::Wrap::Optional;
+  return out;
+}
+
+}  // namespace
+
+ValueType value_type(const Type& type) {
+  ValueType out = held_type(type);
+  if (type.unranked()) out.wraps[0] = ValueType::Wrap::Optional;
   return out;
 }
 
@@ -270,7 +280,8 @@ void Planner::place(const std::vector<ArenaItem>& items) {
     const auto inside = parts.find(id);
     if (inside == parts.end()) return;
     for (const ValueId part : inside->second)
-      self(self, part, sum(offset, kernels_.parts.places.at(part).offset));
+      if (const Dim& within = kernels_.parts.places.at(part).offset; symbols_.is_early(within))
+        self(self, part, sum(offset, within));
   };
   std::vector<Known> ends(items.size());
   Known all{nothing, 0};
@@ -435,7 +446,11 @@ void Planner::view(const Node& node) {
   const ValueId id = node.outputs[0];
   const PlanValueId from = value(node.inputs[0]);
   const TensorType* t = graph_.type(id).tensor();
-  if (!t || t->strings) {
+  if (!t) {
+    plan_.share(shared(id), from);
+    return;
+  }
+  if (t->strings) {
     host(node);
     return;
   }

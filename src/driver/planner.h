@@ -13,6 +13,7 @@
 namespace tilewright::driver {
 
 ElemType elem_type(const graph::TensorType& type);
+/// Of a value. A tensor whose rank only the run tells is kept as an optional that holds it.
 ValueType value_type(const graph::Type& type);
 
 /// Writes the plan of a graph. Values of the main function whose size follows from the inputs lie
@@ -58,6 +59,7 @@ class Planner {
   void loop_node(const graph::Node& node);
   void body(const graph::Function& f, FunctionRef<void()> results);
   PlanValueId shared(ValueId id);
+  void hand_over(PlanValueId to, const graph::Type& type, ValueId from);
   PlanValueId scalar(ValueId id, Reg value);
 
   /// The value that a kernel writes: an output, a place in the arena, or memory of its own.

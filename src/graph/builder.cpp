@@ -36,10 +36,14 @@ bool has_at_most(const Dim& formula, int most) {
 /// Formulas of formulas would grow without end: what a long one says is read when the program runs.
 bool is_carried(const Dim& formula) { return has_at_most(formula, 24); }
 
-/// Sums that no longer fit 64 bits are not simplified, and double with each node that doubles.
+/// Sums that no longer fit 64 bits are not simplified, and double with each node that doubles. A
+/// rank may grow with each node too; the runtime knows none above kMaxRank.
 void refuse_endless(const Call& call, const Type& type) {
-  constexpr int kMost = 10'000;
+  constexpr int kMost = 10'000, kMaxRank = 32;
   const TensorType* t = type.tensor();
+  if (t && t->rank() > kMaxRank)
+    call.refuse("graph.shape.rank", str("a result would have ", t->rank(), " dimensions"),
+                str("use at most ", kMaxRank, " dimensions"));
   if (t && !std::ranges::all_of(t->shape, [](const Dim& d) { return !d || has_at_most(d, kMost); }))
     call.refuse("graph.dim.endless", "a dimension of the result is a formula without end",
                 "give the model's dimensions values with --dim, or cut it in two");

@@ -30,8 +30,10 @@ bool is_outermost(const TensorType& t, int64_t axis) {
 Dim bytes_of(const TensorType& t) { return simplified(elements(t.shape) * (ir::bits(t.elem) / 8)); }
 
 const SymbolInfo& info_of(const Graph& graph, const ir::Var& var) {
-  return *std::ranges::find_if(graph.symbols,
-                               [&](const SymbolInfo& s) { return s.symbol.var == var; });
+  const auto found =
+      std::ranges::find_if(graph.symbols, [&](const SymbolInfo& s) { return s.symbol.var == var; });
+  require(found != graph.symbols.end(), "a symbol that the graph does not have");
+  return *found;
 }
 
 bool is_aligned(const Graph& graph, const Dim& offset) {
@@ -103,7 +105,8 @@ class Finder {
     std::unordered_set<ValueId> seen;
     for (const auto& [id, offset] : pieces)
       if (!made_.contains(id) || is_output(id) || graph_.value(id).constant ||
-          out_.places.contains(id) || !in_same_order(id, whole) || !seen.insert(id).second)
+          out_.places.contains(id) || !in_same_order(id, whole) || !is_early(graph_, offset) ||
+          !seen.insert(id).second)
         return false;
     for (const auto& [id, offset] : pieces) out_.places[id] = {whole, offset};
     return true;

@@ -63,7 +63,9 @@ Dim elements(const Shape& shape) {
   return simplified(product);
 }
 
-Dim simplified(const Dim& dim) { return ir::const_int(dim) ? dim : arith::Context().simplify(dim); }
+Dim simplified(const Dim& dim) {
+  return ir::const_int(dim) || dim.as<ir::VarNode>() ? dim : arith::Context().simplify(dim);
+}
 
 bool same(const Dim& a, const Dim& b) {
   if (a == b) return true;

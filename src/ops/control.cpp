@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/control.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "graph/onnx_node.h"
@@ -110,9 +111,13 @@ std::vector<Type> infer_loop(const Call& call) {
   const size_t carried = body.inputs.size() - 2;
   const std::unordered_set<ir::Var> inner = inner_symbols(call);
   std::vector<Type> types;
-  for (size_t i = 0; i < carried; ++i)
-    types.push_back(merged_or_refused(call, i, call.type(i + 2),
-                                      outside(call.graph().type(body.outputs[i + 1]), inner)));
+  for (size_t i = 0; i < carried; ++i) {
+    const Type& taken = call.graph().type(body.inputs[i + 2]);
+    types.push_back(taken.unranked() ? taken
+                                     : merged_or_refused(
+                                           call, i, call.type(i + 2),
+                                           outside(call.graph().type(body.outputs[i + 1]), inner)));
+  }
   for (size_t i = carried + 1; i < body.outputs.size(); ++i) {
     const Type type = outside(call.graph().type(body.outputs[i]), inner);
     const TensorType* t = type.tensor();
@@ -221,6 +226,16 @@ void loop_from_onnx(const OnnxNode& n, Builder& g) {
 }
 
 }  // namespace
+
+bool takes_any_rank(const OnnxNode& node) {
+  constexpr std::string_view kHandOn[] = {
+      "Identity", "SequenceConstruct",  "SequenceInsert",    "SequenceAt",
+      "Optional", "OptionalGetElement", "OptionalHasElement"};
+  return std::ranges::count(kHandOn, node.op) > 0 ||
+         std::ranges::any_of(node.attributes, [](const auto& a) {
+           return std::holds_alternative<const OnnxSubgraph*>(a.second);
+         });
+}
 
 std::optional<Type> merged(const Type& a, const Type& b) {
   const auto same_elem = [](const auto& x, const auto& y) {

@@ -27,7 +27,8 @@
 
 namespace tilewright::graph {
 class OnnxSubgraph;
-}
+struct OnnxNode;
+}  // namespace tilewright::graph
 
 namespace tilewright::ops {
 
@@ -42,6 +43,10 @@ struct PickAttrs {
   static constexpr auto fields = std::tuple{graph::field("axis", &PickAttrs::axis),
                                             graph::field("reverse", &PickAttrs::reverse)};
 };
+
+/// Does the rule for the node take tensors whose rank only the run tells? Those that hand values
+/// on, and those with bodies, whose nodes are asked one by one.
+bool takes_any_rank(const graph::OnnxNode& node);
 
 /// The type of a value that is one of two; null dims where they differ. Nothing when no value can
 /// be both, such as a tensor and a sequence.

@@ -80,9 +80,16 @@ struct Product {
   }
 };
 
+/// A product of symbols and constants: as simple as it gets.
+bool is_monomial(const Dim& d) {
+  const ir::Binary* b = d.as<ir::Binary>();
+  if (b && b->op == ir::BinaryOp::Mul) return is_monomial(b->a) && is_monomial(b->b);
+  return d.as<ir::VarNode>() || ir::const_int(d);
+}
+
 Product product(const Shape& dims) {
   Product out;
-  for (const Dim& d : dims) out.multiply(graph::simplified(d));
+  for (const Dim& d : dims) out.multiply(is_monomial(d) ? d : graph::simplified(d));
   return out;
 }
 

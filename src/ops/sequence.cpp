@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences and optionals: host operators. SequenceMap is a loop over the items.
+// Sequences, optionals and tensors of unknown rank: host operators. SequenceMap is a loop over the
+// items.
 #include <array>
 
 #include "graph/onnx_node.h"
@@ -34,6 +35,11 @@ struct ConcatSequenceAttrs {
   bool new_axis = false;
   static constexpr auto fields = std::tuple{field("axis", &ConcatSequenceAttrs::axis),
                                             field("new_axis", &ConcatSequenceAttrs::new_axis)};
+};
+
+struct RankAttrs {
+  int64_t rank = 0;
+  static constexpr auto fields = std::tuple{field("rank", &RankAttrs::rank)};
 };
 
 Type empty_sequence(Elem elem, bool strings) {
@@ -123,6 +129,27 @@ std::vector<Type> infer_optional(const Call& call) {
 
 std::vector<Type> infer_get(const Call& call) { return {*call.type(0).optional()->element}; }
 std::vector<Type> infer_has(const Call&) { return {tensor_of(Elem::Bool, {})}; }
+
+// Tensors whose rank only the run tells: rank_of gives it, ranked the tensor as one of that rank.
+
+const UnrankedType& need_unranked(const Call& call) {
+  const UnrankedType* t = call.type(0).unranked();
+  if (!t)
+    call.refuse("ops.rank.type", str("input 0 is ", print(call.type(0))),
+                "give a tensor whose rank only the run tells");
+  return *t;
+}
+
+std::vector<Type> infer_rank(const Call& call) {
+  need_unranked(call);
+  return {tensor_of(Elem::I64, {})};
+}
+
+std::vector<Type> infer_ranked(const Call& call) {
+  const UnrankedType& t = need_unranked(call);
+  const auto rank = static_cast<size_t>(call.attrs<RankAttrs>().rank);
+  return {TensorType{.elem = t.elem, .shape = Shape(rank), .strings = t.strings}};
+}
 
 const OpDef& find_op(std::string_view name) {
   for (const OpDef& def : sequence_ops())
@@ -250,7 +277,7 @@ OpDef host(std::string_view name, std::vector<Type> (*infer)(const Call&),
 }  // namespace
 
 std::span<const OpDef> sequence_ops() {
-  static const std::array<OpDef, 11> defs = {
+  static const std::array<OpDef, 13> defs = {
       host("sequence_construct", infer_construct,
            {{.op = "SequenceConstruct", .from = 11, .rule = construct}}),
       host<KindAttrs>("sequence_empty", infer_empty,
@@ -271,6 +298,8 @@ std::span<const OpDef> sequence_ops() {
            {{.op = "OptionalGetElement", .from = 15, .rule = get_element}}),
       host("optional_has_element", infer_has,
            {{.op = "OptionalHasElement", .from = 15, .rule = has_element}}),
+      host("rank_of", infer_rank, {}),
+      host<RankAttrs>("ranked", infer_ranked, {}),
   };
   return defs;
 }

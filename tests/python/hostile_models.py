@@ -219,11 +219,6 @@ def concat_same(n):
 
 
 @hostile
-def concat_of_16(n):
-    return make_model([h.make_node("Concat", [f"x{i}" for i in range(n)], ["y"], axis=0)], many_inputs(n, 16), ["y"])
-
-
-@hostile
 def sequence_of_many(n):
     nodes = [h.make_node("SequenceConstruct", [f"x{i}" for i in range(n)], ["s"]),
              h.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)]
@@ -496,6 +491,12 @@ def type_nest(n):
 def cycle(n):
     nodes = [h.make_node("Neg", [f"x{i}"], [f"x{(i + 1) % n}"]) for i in range(n)]
     return make_model(nodes, [], ["x0"])
+
+
+@hostile
+def unknown_ranks(n):
+    nodes = [h.make_node("Add", [f"x{i}", f"x{i}"], [f"x{i + 1}"]) for i in range(n)]
+    return make_model(nodes, [info("x0")], [f"x{n}"])
 
 
 @hostile

@@ -95,3 +95,25 @@ def test_rows_of_an_input():
     y = net("MatMul", a, net("Transpose", b, perm=[1, 0]))
     z = net("MatMul", y, net("Softmax", c))
     check(net.model([48, 16], [z]), np.random.default_rng(6).standard_normal((48, 16), np.float32))
+
+
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("first", [0, 7, 32])
+def test_a_split_at_places_that_only_the_run_tells(first, joined):
+    """Its parts lie in what is split, which has its place before the run begins."""
+    net = Net()
+    net.weights.append(numpy_helper.from_array(net.rng.standard_normal((16, 16)).astype(np.float32), "w"))
+    y = net("MatMul", "x", "w")
+    if joined:
+        y = net("Concat", y, net("MatMul", y, "w"), axis=0)
+    a, b = net("Split", y, "sizes", outputs=2, axis=0)
+    outputs = [net("MatMul", a, "w"), net("MatMul", b, "w")]
+    model = net.model([32, 16], outputs)
+    model.graph.input.append(helper.make_tensor_value_info("sizes", TensorProto.INT64, [2]))
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    feeds = {"x": np.random.default_rng(7).standard_normal((32, 16), np.float32),
+             "sizes": np.array([first, (64 if joined else 32) - first])}
+    want = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
+    for g, w in zip(tw.compile(model).run(feeds), want):
+        np.testing.assert_allclose(g, w, rtol=1e-4, atol=1e-4)

@@ -5,6 +5,8 @@
 
 #include "frontend/onnx/types.h"
 #include "ops/all.h"
+#include "ops/control.h"
+#include "ops/ops.h"
 #include "ops/strings.h"
 #include "support/diagnostic.h"
 #include "support/str.h"
@@ -162,8 +164,7 @@ void Importer::node(const NodeProto& node, Frame& frame) {
     const graph::OnnxRule* rule = ops::onnx_rule(out.domain, out.op, out.opset);
     require(rule, "the survey lets no unknown operator pass");
     g_.set_origin(out.origin);
-    if (!ops::import_on_strings(out, g_)) rule->rule(out, g_);
-    results = g_.take_results();
+    results = by_rank(out, *rule);
   }
   for (size_t i = 0; i < node.output.size(); ++i) {
     if (node.output[i].empty()) continue;
@@ -174,6 +175,58 @@ void Importer::node(const NodeProto& node, Frame& frame) {
              "check how many results the operator has in this opset");
     frame.add(node.output[i], results[i], out.origin.text);
   }
+}
+
+/// The results of the node's operator. Where only the run tells the rank of an input, there is a
+/// way for each rank that the operator takes:
+///   before   y = Relu(x: f32[*])
+///   after    y = if rank_of(x) == 0 {relu(ranked(x) {rank = 0})} else {if rank_of(x) == 1 {…}}
+std::vector<ValueId> Importer::by_rank(const OnnxNode& node, const graph::OnnxRule& rule) {
+  constexpr int64_t kMaxRank = 6;
+  const auto is_unranked = [&](ValueId id) { return id != kNoValue && g_.type(id).unranked(); };
+  const auto unranked = std::ranges::find_if(node.inputs, is_unranked);
+  if (unranked == node.inputs.end() || ops::takes_any_rank(node)) {
+    if (!ops::import_on_strings(node, g_)) rule.rule(node, g_);
+    return g_.take_results();
+  }
+  const ValueId x = *unranked, rank = g_.call(ops::op("rank_of"), {}, {x});
+  std::vector<std::pair<int64_t, graph::Function>> ways;
+  std::optional<Error> problem;
+  for (int64_t r = 0; r <= kMaxRank; ++r) {
+    if (--ways_left_ < 0)
+      refuse("frontend.onnx.unknown_rank",
+             str("too many nodes work on tensors whose rank only the run tells, at ",
+                 node.origin.text),
+             "declare the shapes of the model's inputs, with names for dimensions that vary");
+    const graph::Builder::Checkpoint before = g_.checkpoint();
+    g_.begin_body(str("rank ", r));
+    try {
+      const graph::OpDef& op = ops::op("ranked");
+      const ValueId known = g_.call(op, op.read_attrs({{"rank", r}}), {x});
+      OnnxNode same = node;
+      std::ranges::replace(same.inputs, x, known);
+      const std::vector<ValueId> results = by_rank(same, rule);
+      ways.emplace_back(r, g_.end_body(results));
+    } catch (const Error& e) {
+      g_.end_body({});
+      g_.rollback(before);
+      problem.emplace(e);
+    }
+  }
+  if (ways.empty()) throw *problem;
+  graph::Function last = std::move(ways.back().second);  // it refuses other ranks
+  const size_t results = last.outputs.size();
+  for (size_t i = ways.size() - 1; i-- > 0;) {
+    g_.begin_body("other ranks");
+    const ValueId is_it = g_.call(
+        ops::op("equal"), {}, {rank, g_.scalar(ir::Elem::I64, static_cast<double>(ways[i].first))});
+    std::vector<graph::Function> bodies;
+    bodies.push_back(std::move(ways[i].second));
+    bodies.push_back(std::move(last));
+    last = g_.end_body(g_.calls(ops::op("if"), {}, {is_it}, results, std::move(bodies)));
+  }
+  g_.outputs(node, g_.splice(std::move(last)));
+  return g_.take_results();
 }
 
 /// The results of the function's nodes, made where it is called.

@@ -13,6 +13,7 @@
 #include "frontend/onnx/order.h"
 #include "frontend/onnx/tensor.h"
 #include "graph/onnx_node.h"
+#include "graph/op_def.h"
 
 namespace tilewright::frontend::onnx {
 
@@ -53,6 +54,7 @@ class Importer {
   using Subgraphs = std::list<std::unique_ptr<Subgraph>>;
 
   void node(const NodeProto& node, Frame& frame);
+  std::vector<graph::ValueId> by_rank(const graph::OnnxNode& node, const graph::OnnxRule& rule);
   std::vector<graph::ValueId> call(const FunctionProto& f, const graph::OnnxNode& call,
                                    const Frame& frame);
   std::optional<graph::OnnxAttr> attribute(const AttributeProto& attribute, Frame& frame,
@@ -64,6 +66,7 @@ class Importer {
   const LocalFunctions& functions_;
   NodeOrder order_;
   int64_t nodes_left_, bytes_left_;
+  int64_t ways_left_ = 4000;  // for ranks that only the run tells
 };
 
 }  // namespace tilewright::frontend::onnx

@@ -7,6 +7,10 @@ namespace {
 tw_status make_optional(HostCall& call) {
   if (!call.has_output(0) || !call.output_type(0).is_optional())
     return call.fail("output 0 must be an optional");
+  if (call.has_input(0) && call.input_type(0) == call.output_type(0)) {
+    Value* value = call.keep(0);  // a tensor whose rank only the run tells is one already
+    return value == nullptr ? call.status() : call.output(0, value);
+  }
   if (call.has_input(0) && call.input_type(0) != call.output_type(0).inner())
     return call.fail("input 0 is of another type than the optional's element");
   Value* made = make_container(call.pool(), call.output_type(0), call.has_input(0) ? 1 : 0);
@@ -30,6 +34,10 @@ tw_status get_element(HostCall& call) {
   }
   const Value& from = call.container(0);
   if (from.count == 0) return call.fail("the optional is empty");
+  if (call.has_output(0) && call.output_type(0) == call.input_type(0)) {
+    Value* value = call.keep(0);
+    return value == nullptr ? call.status() : call.output(0, value);
+  }
   from.items()[0]->retain();
   return call.output(0, from.items()[0]);
 }
@@ -45,6 +53,36 @@ tw_status has_element(HostCall& call) {
   return TW_OK;
 }
 
+/// Of a tensor whose rank only the run tells: an optional that holds it.
+const Value* held_array(HostCall& call) {
+  if (!call.need_container(0)) return nullptr;
+  const Value& from = call.container(0);
+  if (from.count == 1 && from.items()[0]->is_array()) return from.items()[0];
+  call.fail("input 0 holds no tensor");
+  return nullptr;
+}
+
+tw_status rank_of(HostCall& call) {
+  const Value* held = held_array(call);
+  if (held == nullptr) return call.status();
+  if (call.has_output(0) && call.output_type(0).elem != ElemType::I64)
+    return call.fail("a rank is an i64");
+  auto* out = static_cast<int64_t*>(call.output(0, std::span<const int64_t>()));
+  if (out == nullptr) return call.status();
+  *out = held->rank;
+  return TW_OK;
+}
+
+tw_status ranked(HostCall& call) {
+  const Value* held = held_array(call);
+  if (held == nullptr) return call.status();
+  const int64_t rank = call.attribute("rank", int64_t{0});
+  if (held->rank != rank)
+    return call.fail("a tensor has %d dimensions, for which the model does not work", held->rank);
+  call.container(0).items()[0]->retain();
+  return call.output(0, call.container(0).items()[0]);
+}
+
 }  // namespace
 
 std::span<const HostOp> optional_ops() {
@@ -52,6 +90,8 @@ std::span<const HostOp> optional_ops() {
       {"optional", make_optional},
       {"optional_get_element", get_element},
       {"optional_has_element", has_element},
+      {"rank_of", rank_of},
+      {"ranked", ranked},
   };
   return ops;
 }

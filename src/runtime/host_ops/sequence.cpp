@@ -16,19 +16,26 @@ Value* new_sequence(HostCall& call, int64_t count) {
   return made;
 }
 
-/// An input that may become an item of a sequence of this type.
-bool is_item(HostCall& call, uint32_t input, const Value& sequence) {
-  if (!call.need_array(input)) return false;
-  if (call.input_type(input) == sequence.type.inner()) return true;
+/// An input that becomes an item of a sequence of this type; nullptr: the call has failed. A tensor
+/// whose rank only the run tells comes as an optional that holds it.
+Value* item_of(HostCall& call, uint32_t input, const Value& sequence) {
+  const ValueType item = sequence.type.inner();
+  if (call.has_input(input) && call.input_type(input) == item) return call.keep(input);
+  if (call.has_input(input) && call.input_type(input).is_optional() &&
+      call.input_type(input).inner() == item && call.container(input).count == 1) {
+    Value* held = call.container(input).items()[0];
+    held->retain();
+    return held;
+  }
   call.fail("input %u is of another type than the sequence's items", input);
-  return false;
+  return nullptr;
 }
 
 tw_status construct(HostCall& call) {
   Value* made = new_sequence(call, call.inputs());
   if (made == nullptr) return call.status();
   for (uint32_t i = 0; i < call.inputs(); ++i) {
-    if (is_item(call, i, *made)) made->items()[i] = call.keep(i);
+    made->items()[i] = item_of(call, i, *made);
     if (made->items()[i] == nullptr) {
       made->release();
       return call.status();
@@ -64,9 +71,8 @@ tw_status insert(HostCall& call) {
   int64_t at = 0;
   if (!call.need_container(0)) return call.status();
   const Value& from = call.container(0);
-  if (!is_item(call, 1, from)) return call.status();
   if (!position(call, 2, from.count, from.count, at)) return call.status();
-  Value* item = call.keep(1);
+  Value* item = item_of(call, 1, from);
   if (item == nullptr) return call.status();
   Value* made = new_sequence(call, from.count + 1);
   if (made == nullptr) {
@@ -102,7 +108,16 @@ tw_status item_at(HostCall& call) {
   if (!position(call, 1, from.count, from.count - 1, at)) return call.status();
   Value* item = from.items()[at];
   item->retain();
-  return call.output(0, item);
+  const bool any_rank = call.has_output(0) && call.output_type(0).is_optional() &&
+                        call.output_type(0).inner() == item->type;
+  if (!any_rank) return call.output(0, item);
+  Value* made = make_container(call.pool(), call.output_type(0), 1);
+  if (made == nullptr) {
+    item->release();
+    return call.fail("there is no memory for an item");
+  }
+  made->items()[0] = item;
+  return call.output(0, made);
 }
 
 tw_status length(HostCall& call) {
