@@ -76,7 +76,8 @@ Database::Database(const std::filesystem::path& path, Mode mode) : path_(path) {
 void Database::fail(int code) const {
   const auto [name, what, help] = words_for(code);
   std::vector<std::string> notes;
-  if (db_) notes.push_back(str("SQLite: ", sqlite3_errmsg(db_.get())));
+  if (db_ && sqlite3_errcode(db_.get()) != SQLITE_OK)
+    notes.push_back(str("SQLite: ", sqlite3_errmsg(db_.get())));
   throw Error({.code = name,
                .at = {},
                .message = str("records `", path_.string(), "`: ", what),
