@@ -15,6 +15,9 @@ execute_process(COMMAND ${Python3_EXECUTABLE} ${layer_table} --cmake
 cmake_language(EVAL CODE "${layer_text}")  # sets TW_LAYERS and TW_USES_<layer>
 
 set(TW_COMMON_HEADERS ${PROJECT_SOURCE_DIR}/src/ir/build.h ${PROJECT_SOURCE_DIR}/src/ir/rewrite.h)
+# Layers of many small files, with what all of them read beside that.
+set(TW_HEADERS_ops graph/onnx_node.h ops/checks.h ops/define.h ops/formula.h ops/ops.h te/te.h)
+set(TW_HEADERS_schedule arith/context.h schedule/nests.h schedule/steps.h)
 
 function(tw_library name)
   if(ARGN)
@@ -85,9 +88,18 @@ function(tw_add_layers)
     list(FILTER sources EXCLUDE REGEX "/src/(support/bare/|target/llvm/|target/(no_llvm|all)\\.cpp$)")
     tw_library(tw_${layer} ${sources})
     if(sources AND (layer STREQUAL "ir" OR "ir" IN_LIST TW_USES_${layer}))
-      tw_precompile(tw_${layer} ${TW_COMMON_HEADERS})
+      if(layer STREQUAL "ir" OR TW_HEADERS_${layer})
+        list(TRANSFORM TW_HEADERS_${layer} PREPEND ${PROJECT_SOURCE_DIR}/src/)
+        tw_precompile(tw_${layer} ${TW_COMMON_HEADERS} ${TW_HEADERS_${layer}})
+      else()
+        tw_precompile_as(tw_${layer} tw_ir)
+      endif()
     endif()
   endforeach()
+
+  if(TARGET tw_ops AND NOT TILEWRIGHT_SANITIZE)  # definitions run once for each node of a model
+    target_compile_options(tw_ops PRIVATE -O1)
+  endif()
 
   file(GLOB_RECURSE bare CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/support/bare/*.cpp)
   tw_library(tw_support_bare ${bare})

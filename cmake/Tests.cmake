@@ -23,6 +23,9 @@ set(TW_FUZZ_USES_onnx frontend)
 # Layers whose tests feed hostile bytes to a reader: `make test` runs them under sanitizers too.
 set(TW_UNTRUSTED support ir module runtime frontend)
 
+# What tests that know the loop IR read.
+set(TW_TEST_HEADERS ir/interpret/interpret.h ir/parse.h ir/print.h te/te.h)
+
 function(tw_test_program name folder)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -31,7 +34,12 @@ function(tw_test_program name folder)
   target_link_libraries(${name} PRIVATE GTest::gtest_main tw_test_common ${arg_LINK})
   target_compile_options(${name} PRIVATE -O1)  # the time goes into compiling them, not into running them
   list(LENGTH arg_SOURCES files)
-  if(files GREATER 3)
+  if(name STREQUAL "test_ir")
+    list(TRANSFORM TW_TEST_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/src/)
+    tw_precompile(${name} <gtest/gtest.h> <random> ${TW_COMMON_HEADERS} ${TW_TEST_HEADERS})
+  elseif(NOT folder MATCHES "^(support|module|runtime|vdla)$")
+    tw_precompile_as(${name} test_ir)
+  elseif(files GREATER 3)
     tw_precompile(${name} <gtest/gtest.h>)
   endif()
   gtest_discover_tests(${name}
@@ -53,6 +61,8 @@ function(tw_add_tests)
 
   add_custom_target(untrusted_tests)
   file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${tests}/*)
+  list(REMOVE_ITEM folders ${tests}/ir)
+  list(PREPEND folders ${tests}/ir)  # the others use its precompiled headers
   foreach(folder ${folders})
     cmake_path(GET folder FILENAME name)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)

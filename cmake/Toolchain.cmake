@@ -28,6 +28,14 @@ function(tw_precompile name)
   endif()
 endfunction()
 
+# The headers of another target whose options are the same.
+function(tw_precompile_as name other)
+  if(TILEWRIGHT_PRECOMPILE)
+    target_precompile_headers(${name} REUSE_FROM ${other})
+    target_compile_options(${name} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-fpch-preprocess>)
+  endif()
+endfunction()
+
 # Designated initialisers leave members out on purpose.
 add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

@@ -34,7 +34,6 @@ JitKernel compile(const ir::LoopFunc&, const ir::TargetSpec& spec, const EmitOpt
 std::string feature_list(const ir::TargetSpec& spec) { refuse(spec); }
 std::string code_generator(const ir::TargetSpec&) { return "none"; }
 std::vector<std::string> instruction_names(const ir::TargetSpec&) { return {}; }
-std::string code_generator(const ir::TargetSpec&) { return "none"; }
 
 // There are no objects and no kernels without the functions above.
 void link_shared_library(std::span<const Kernel>, const std::string&) {
