@@ -26,6 +26,10 @@ void ModelArguments::add(CLI::App& command) {
   command.add_option(
       "--skip", skip,
       "leave out a pass, or an algorithm such as winograd, by name; may be repeated");
+  command
+      .add_option("--precision", precision,
+                  "f32, or bf16: products of f32 multiply rounded factors, sums stay f32")
+      ->check(CLI::IsMember({"f32", "bf16"}));
   command.add_flag("--no-cache", no_cache, "make every kernel anew, and keep none");
 }
 
@@ -45,6 +49,7 @@ driver::ModelOptions ModelArguments::options() const {
   for (size_t i = 1; i < targets.size(); ++i)
     options.more_targets.push_back(driver::target_from_name(targets[i]));
   options.skip = skip;
+  options.precision = driver::precision_from_name(precision);
   if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
   options.warn = [](const std::string& line) { std::cerr << "warning: " << line << "\n"; };
   options.progress = progress_bar("kernels");

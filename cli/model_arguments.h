@@ -15,6 +15,7 @@ namespace tilewright::cli {
 struct ModelArguments {
   std::string model;
   std::vector<std::string> targets{"host"}, dims, skip;
+  std::string precision = "f32";
   bool no_cache = false;
 
   void add(CLI::App& command);

@@ -23,11 +23,15 @@ struct ModelOptions {
   std::vector<ir::TargetSpec> more_targets;  // further machines that the same module is for
   target::EmitOptions emit;
   std::vector<std::string> skip;             // graph passes left out
+  ir::Elem precision = ir::Elem::F32;        // of the factors of products of f32
   int threads = 0;                           // of the compiler; 0: as many as there are CPUs
   std::shared_ptr<const KernelCache> cache;  // of compiled kernels; may be null
   std::function<void(size_t done, size_t all)> progress;
   std::function<void(const std::string&)> warn;  // what is slower than it should be, a line each
 };
+
+/// f32 or bf16; an Error for another name.
+ir::Elem precision_from_name(std::string_view name);
 
 /// A point of the path as text: graph, fused, te, loops, scheduled, final, code or c.
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,
