@@ -2,12 +2,13 @@
 
 JOBS ?= $(shell nproc)
 FUZZ_ARGS ?=
+BENCH_ARGS ?=
 FUZZ_SECONDS ?= 60
 FUZZ_GRAPHS ?= 10000
 PYTHON = PYTHONPATH=build/release/python .venv/bin/python
 FORMATTED = git ls-files -co --exclude-standard '*.h' '*.hpp' '*.cpp' '*.c' | xargs -r ls -d 2>/dev/null
 
-.PHONY: help demo build test format check-format check-source sanitize ctest python-test conformance fuzz fuzz-graphs drill bench-kernels
+.PHONY: help demo build test format check-format check-source sanitize ctest python-test conformance fuzz fuzz-graphs drill bench bench-kernels
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
@@ -55,7 +56,7 @@ check-source: build/.setup
 fuzz: fuzz-graphs      ## long random testing; FUZZ_ARGS, FUZZ_SECONDS and FUZZ_GRAPHS reach the programs
 	@for p in build/release/fuzz/*; do [ -x $$p ] || continue; echo $$p $(FUZZ_ARGS); $$p $(FUZZ_ARGS) || exit 1; done
 	@cmake --preset fuzz -Wno-dev >build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target guided_fuzzers
 	@for p in build/fuzz/fuzz-guided/*; do [ -x $$p ] || continue; \
 	   corpus=build/fuzz/corpus/$$(basename $$p); mkdir -p $$corpus; \
 	   seeds=$$(ls -d tests/fuzz/corpus/$$(basename $$p | sed s/^fuzz_//) 2>/dev/null); \
@@ -69,7 +70,12 @@ drill: build/.setup   ## plant known bugs one by one; do the tests of their laye
 
 bench-kernels: build build/.setup-bench   ## kernels against the peers; results go to a file
 	@cmake --build --preset release -j $(JOBS) --target bench_programs
-	@.venv/bin/python bench/kernels.py
+	@.venv/bin/python bench/kernel_bench.py
+
+# BENCH_ARGS="--only dqn resnet18 --threads 1 --rounds 3 --part race,kernels" for less than all of it
+bench: build build/.setup-peers   ## models against other engines, kernels against the machine's limit; results go to files
+	@cmake --build --preset release -j $(JOBS) --target bench_programs
+	@.venv-bench/bin/python bench/models.py $(BENCH_ARGS)
 
 build/.setup: tools/setup.sh
 	@tools/setup.sh && mkdir -p build && touch $@
@@ -79,3 +85,6 @@ build/.setup-demo: tools/setup.sh
 
 build/.setup-bench: tools/setup.sh
 	@tools/setup.sh --bench && mkdir -p build && touch $@
+
+build/.setup-peers: tools/setup.sh
+	@tools/setup.sh --peers && mkdir -p build && touch $@

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A BLAS as a contender of bench/kernels.py:  blas_worker.py openblas|mkl|mkl_packed M N K
+"""A BLAS as a contender of bench/kernel_bench.py:  blas_worker.py openblas|mkl|mkl_packed M N K
 
 mkl_packed has its right operand packed beforehand, as ours has."""
 import ctypes

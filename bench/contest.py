@@ -2,49 +2,63 @@
 """Contenders in processes of their own, timed in turn.
 
 A contender prints `ready`, then answers each line SECONDS on its standard input with the seconds of
-every call it made in that time, on one line.
+every call it made in that time, on one line. What it has to tell of itself it prints as JSON after `ready`.
 """
+import glob
+import json
 import os
-import random
+import select
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from stats import pooled, quantile
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "build/release/bench"
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 SLICE = 0.1  # seconds
+PATIENCE = 1800  # seconds that a contender may take to be ready; some compile for long
+MOVED = 0.03  # share by which a round that counts may be disturbed
 
 
-def quantile(values, q=0.2):
-    return sorted(values)[int(q * (len(values) - 1))]
-
-
-def geomean(values):
-    product = 1.0
-    for v in values:
-        product *= v
-    return product ** (1 / len(values))
+def threads_env(threads):
+    return {name: str(threads) for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "TVM_NUM_THREADS")}
 
 
 class Worker:
-    def __init__(self, command, env=ONE_THREAD):
+    def __init__(self, command, env=threads_env(1), log=None):
         self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env={**os.environ, **env})
+                                        stderr=log, text=True, env={**os.environ, **env})
         self.rounds = []  # times of each round
-        self.ready = self.process.stdout.readline().strip() == "ready"
+        answered, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        if not answered:
+            self.process.kill()
+        first = self.process.stdout.readline()
+        self.ready = first.startswith("ready")
+        self.facts = json.loads(first[len("ready"):].strip() or "{}") if self.ready else {}
+        self.refusal = None if self.ready else first.strip() or f"error: it ended with status {self.process.wait()}"
+
+    def ask(self, line):
+        """Its answer, or None when it has died."""
+        try:
+            self.process.stdin.write(f"{line}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        return self.process.stdout.readline() or None
 
     def slice(self, seconds=SLICE):
-        self.process.stdin.write(f"{seconds}\n")
-        self.process.stdin.flush()
-        return [float(t) for t in self.process.stdout.readline().split()]
+        return [float(t) for t in (self.ask(seconds) or "").split()]
 
     def time(self):
-        return quantile([t for r in self.rounds for t in r])
+        return quantile(pooled(self.rounds))
 
     def close(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
         self.process.wait()
 
 
@@ -52,39 +66,55 @@ def python_worker(script, *arguments):
     return Worker([sys.executable, ROOT / "bench" / script, *arguments])
 
 
+def fma_worker(threads=1, iterations=4000):
+    return Worker([PROGRAMS / "fma_worker", threads, iterations])
+
+
 def stolen():
     """Seconds that the host has taken from this machine."""
     return int(open("/proc/stat").readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
-def play(workers, probe, rounds):
-    """Rounds of one slice for each contender, beginning with another one each time. A round that lost time to
-    the host, or in which the FMA probe moved by more than 3 %, is repeated; as many more as asked for are tried.
-    Gives the number of rounds that were not quiet but had to count."""
+def waited(workers):
+    """Seconds that the contenders' threads were ready to run while other processes had the CPUs."""
+    out = 0.0
+    for pid in [w.process.pid for w in workers if isinstance(w, Worker)]:
+        for file in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+            try:
+                out += 1e-9 * int(open(file).read().split()[1])
+            except OSError:  # a thread has ended
+                pass
+    return out
+
+
+def play_round(workers, probe, number):
+    """One slice of each contender, beginning with another one each time. Gives their times, and whether the round lost time
+    to the host or to other processes, or the FMA probe moved, so that it does not count."""
     names = list(workers)
-    quiet, other = [], []
-    for r in range(2 * rounds):
-        if len(quiet) == rounds:
-            break
-        before, lost = quantile(probe.slice(0.002)), stolen()
-        times, start = {}, time.perf_counter()
-        for name in names[r % len(names):] + names[:r % len(names)]:
-            times[name] = workers[name].slice()
-        took = time.perf_counter() - start
-        after = quantile(probe.slice(0.002))
-        moved = abs(after / before - 1) > 0.03 or stolen() - lost > 0.03 * took
-        (other if moved else quiet).append(times)
-    used = quiet + other[:rounds - len(quiet)]
+    before, lost = quantile(probe.slice(0.002)), stolen() + waited(workers.values())
+    times, start = {}, time.perf_counter()
+    for name in names[number % len(names):] + names[:number % len(names)]:
+        times[name] = workers[name].slice()
+    took = time.perf_counter() - start
+    lost = stolen() + waited(workers.values()) - lost
+    after = quantile(probe.slice(0.002))
+    return times, abs(after / before - 1) > MOVED or lost > MOVED * took
+
+
+def chosen_rounds(played, wanted):
+    """Of (times, moved) the rounds that count: quiet ones first. Gives the number of the others among them, too."""
+    quiet = [times for times, moved in played if not moved][:wanted]
+    other = [times for times, moved in played if moved][:wanted - len(quiet)]
+    return quiet + other, len(other)
+
+
+def play(workers, probe, rounds):
+    """As many quiet rounds as asked for; that many more are tried. Gives the number of rounds that were not quiet but had
+    to count."""
+    played = []
+    while len(played) < 2 * rounds and sum(not moved for _, moved in played) < rounds:
+        played.append(play_round(workers, probe, len(played)))
+    used, disturbed = chosen_rounds(played, rounds)
     for name, w in workers.items():
         w.rounds = [times[name] for times in used]
-    return len(used) - len(quiet)
-
-
-def interval(ours, peer, subtract=0.0, samples=500):
-    """95 % of the ratios that one gets from rounds drawn at random."""
-    rng, ratios = random.Random(1), []
-    for _ in range(samples):
-        draw = [rng.randrange(len(ours)) for _ in ours]
-        a, b = ([t for i in draw for t in rounds[i]] for rounds in (ours, peer))
-        ratios.append((quantile(b) - subtract) / quantile(a))
-    return [quantile(ratios, 0.025), quantile(ratios, 0.975)]
+    return disturbed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One contender of bench/kernels.py: our GEMM in a process of its own.
+// One contender of bench/kernel_bench.py: our GEMM in a process of its own.
 //   gemm_worker M N K ROWS VECTORS THREADS
 #include <cstdio>
 #include <cstdlib>

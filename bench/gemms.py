@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """f32 GEMMs on one thread against OpenBLAS and MKL. B is packed beforehand for ours and for `mkl_packed`."""
 import contest
+from stats import geomean, interval
 
 SHAPES = [(256, 256, 256), (1024, 1024, 1024), (3136, 64, 64), (3136, 256, 64), (784, 512, 128),
           (196, 1024, 256), (49, 2048, 512)]
@@ -27,14 +28,14 @@ def contend(shape, tile, probe, rounds):
     row = {"shape": list(shape), "seconds": seconds, "best_peer": best, "disturbed_rounds": disturbed, "rounds": rounds}
     if best:
         row["ratio"] = seconds[best] / seconds["tilewright"]
-        row["interval"] = contest.interval(present["tilewright"].rounds, present[best].rounds)
+        row["interval"] = interval(present["tilewright"].rounds, present[best].rounds)
     for w in workers.values():
         w.close()
     return row
 
 
 def compare(shares, lanes, rounds):
-    probe = contest.Worker([contest.PROGRAMS / "fma_worker", "1", "4000"])
+    probe = contest.fma_worker()
     results = []
     for m, n, k in SHAPES:
         height, width = best_tile(shares, m, n, k)
@@ -46,7 +47,7 @@ def compare(shares, lanes, rounds):
                if row["best_peer"] else ""), flush=True)
     ratios = [r["ratio"] for r in results if r["best_peer"]]
     if ratios:
-        print(f"worst {min(ratios):.2f}, geometric mean {contest.geomean(ratios):.2f}")
+        print(f"worst {min(ratios):.2f}, geometric mean {geomean(ratios):.2f}")
     probe.close()
     return results
 
@@ -57,8 +58,8 @@ def scaling(shares, lanes, rounds, size=1024):
     gemm = [contest.PROGRAMS / "gemm_worker", *[str(size)] * 3, str(height), str(width // lanes)]
     workers = {f"gemm{t}": contest.Worker([*gemm, str(t)]) for t in (1, 2)}
     iterations = str(2 * size ** 3 // (24 * lanes))
-    workers |= {f"fma{t}": contest.Worker([contest.PROGRAMS / "fma_worker", str(t), iterations]) for t in (1, 2)}
-    probe = contest.Worker([contest.PROGRAMS / "fma_worker", "1", "4000"])
+    workers |= {f"fma{t}": contest.fma_worker(t, iterations) for t in (1, 2)}
+    probe = contest.fma_worker()
     disturbed = contest.play(workers, probe, rounds)
     seconds = {name: w.time() for name, w in workers.items()}
     for w in [*workers.values(), probe]:

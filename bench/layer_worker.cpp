@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One contender of bench/kernels.py: a layer of ResNet-18 or MobileNet, feature maps in and out as
-// [channels, height, width], once or several times in a row with other weights each time.
+// One contender of bench/kernel_bench.py: a layer of ResNet-18 or MobileNet, feature maps in and
+// out as [channels, height, width], once or several times in a row with other weights each time.
 //   layer_worker LAYER COUNT direct|winograd
 // Compiles the schedules worth trying, checks and times each, and keeps the fastest. Then speaks as
 // gemm_worker does.

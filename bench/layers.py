@@ -8,6 +8,7 @@ time. Below 0.3 ms the time of an empty model through the peer's binding is take
 import sys
 
 import contest
+from stats import geomean, interval
 
 #        size in_channels out_channels kernel stride, border of kernel // 2
 CONV = {"C1": (224, 3, 64, 7, 2), "C2": (56, 64, 64, 3, 1), "C3": (56, 64, 64, 1, 1), "C4": (56, 64, 128, 3, 2),
@@ -16,7 +17,7 @@ CONV = {"C1": (224, 3, 64, 7, 2), "C2": (56, 64, 64, 3, 1), "C3": (56, 64, 64, 1
 DEPTHWISE = {"D1": (112, 32, 32, 3, 1), "D2": (112, 64, 64, 3, 2), "D3": (56, 128, 128, 3, 1),
              "D4": (56, 128, 128, 3, 2), "D5": (28, 256, 256, 3, 1), "D6": (28, 256, 256, 3, 2),
              "D7": (14, 512, 512, 3, 1), "D8": (14, 512, 512, 3, 2), "D9": (7, 1024, 1024, 3, 1)}
-ENGINES = ["ort", "openvino"]
+ENGINES = ["onnxruntime", "openvino"]
 SHORT = 3e-4  # seconds
 
 
@@ -42,12 +43,15 @@ def write_model(path, layer, groups, count):
     out = (size + 2 * (k // 2) - k) // stride + 1
     save(path, nodes, tensor("x", c, size), tensor("y", oc, out),
          [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
+    np.savez(path.with_suffix(".npz"), x=rng.standard_normal((1, c, size, size), dtype=np.float32))
 
 
 def write_empty(path):
+    import numpy as np
     from onnx import TensorProto, helper
     tensor = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, (1,))
     save(path, [helper.make_node("Relu", ["x"], ["y"])], tensor("x"), tensor("y"), [])
+    np.savez(path.with_suffix(".npz"), x=np.zeros(1, np.float32))
 
 
 def save(path, nodes, x, y, weights):
@@ -63,7 +67,7 @@ def contend(models, name, count, layer, groups, overhead, probe, rounds):
     ours = lambda method: contest.Worker([contest.PROGRAMS / "layer_worker", name, str(count), method])
     workers = {"tilewright": ours("direct")}
     for engine in ENGINES:
-        workers[engine] = contest.python_worker("onnx_worker.py", engine, str(model))
+        workers[engine] = contest.python_worker("model_worker.py", engine, model)
     if not all(w.ready for w in workers.values()):
         sys.exit(f"{name}: a contender did not start")
     if groups == 1 and layer[3] == 3 and layer[4] == 1:
@@ -78,7 +82,7 @@ def contend(models, name, count, layer, groups, overhead, probe, rounds):
     for n, key in ("tilewright", "direct"), ("winograd", "winograd"):
         if n in present:
             row[key] = {"ratio": (seconds[best] - less[best]) / seconds[n],
-                        "interval": contest.interval(present[n].rounds, present[best].rounds, less[best])}
+                        "interval": interval(present[n].rounds, present[best].rounds, (0.0, less[best]))}
     for w in workers.values():
         w.close()
     return row
@@ -97,7 +101,7 @@ def summarize(kind, rows):
         for count in (1, 8):
             values = [r[method]["ratio"] for r in rows if r["count"] == count and method in r]
             if values:
-                print(f"{kind} x{count} {method}: worst {min(values):.2f}, geometric mean {contest.geomean(values):.2f}",
+                print(f"{kind} x{count} {method}: worst {min(values):.2f}, geometric mean {geomean(values):.2f}",
                       flush=True)
 
 
@@ -105,8 +109,8 @@ def compare(rounds):
     models = contest.PROGRAMS / "models"
     models.mkdir(parents=True, exist_ok=True)
     write_empty(models / "empty.onnx")
-    probe = contest.Worker([contest.PROGRAMS / "fma_worker", "1", "4000"])
-    empty = {e: contest.python_worker("onnx_worker.py", e, str(models / "empty.onnx")) for e in ENGINES}
+    probe = contest.fma_worker()
+    empty = {e: contest.python_worker("model_worker.py", e, models / "empty.onnx") for e in ENGINES}
     contest.play(empty, probe, rounds)
     overhead = {e: w.time() for e, w in empty.items()}
     for w in empty.values():

@@ -18,6 +18,7 @@ Action add_explain(CLI::App& app);
 Action add_cache(CLI::App& app);
 Action add_completion(CLI::App& app);
 Action add_opt(CLI::App& app);
+Action add_records(CLI::App& app);
 Action add_targets(CLI::App& app);
 
 }  // namespace tilewright::cli

@@ -19,7 +19,7 @@ int run(int argc, char** argv) {
   using namespace tilewright::cli;
   Action action;
   for (Action (*add)(CLI::App&) : {add_compile, add_run, add_bench, add_check, add_explain, add_opt,
-                                   add_targets, add_cache, add_completion}) {
+                                   add_records, add_targets, add_cache, add_completion}) {
     const Action own = add(app);
     app.get_subcommands({}).back()->callback([&action, own] { action = own; });
   }

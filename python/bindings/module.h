@@ -3,9 +3,16 @@
 
 #include <nanobind/nanobind.h>
 
+namespace tilewright {
+struct Module;
+}
+
 namespace tilewright::python {
 
 /// Adds the class Module: a loaded `.twm` and a context to run it.
 void bind_module(nanobind::module_& m);
+
+/// A Module of what was just compiled. Its bytes are written once, to memory that is then mapped.
+nanobind::object loaded(const tilewright::Module& compiled, int32_t threads);
 
 }  // namespace tilewright::python

@@ -10,12 +10,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind_schedule.h"
+#include "driver/kernel_cache.h"
 #include "driver/model.h"
 #include "driver/reference.h"
 #include "error.h"
 #include "frontend/onnx/import.h"
 #include "module.h"
-#include "module/writer.h"
 #include "ops/all.h"
 #include "register_op.h"
 #include "target/host.h"
@@ -29,6 +29,7 @@ namespace {
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
 using Dims = std::map<std::string, std::tuple<int64_t, int64_t, std::vector<int64_t>>>;
 
+/// The graph may look into the bytes of `model`, which the caller keeps.
 graph::Graph read(const nb::object& model, const Dims& dims) {
   frontend::onnx::ImportOptions options;
   for (const auto& [name, range] : dims)
@@ -36,8 +37,8 @@ graph::Graph read(const nb::object& model, const Dims& dims) {
   if (nb::isinstance<nb::str>(model))
     return frontend::onnx::read_model(std::filesystem::path(nb::cast<std::string>(model)), options);
   const nb::bytes bytes = nb::cast<nb::bytes>(model);
-  const auto copy = std::make_shared<const std::string>(bytes.c_str(), bytes.size());
-  return frontend::onnx::read_model(std::as_bytes(std::span(*copy)), copy, options);
+  return frontend::onnx::read_model(std::as_bytes(std::span(bytes.c_str(), bytes.size())), nullptr,
+                                    options);
 }
 
 graph::Constant constant_of(const nb::handle& value) {
@@ -76,9 +77,10 @@ nb::list reference(const nb::object& model, const nb::list& inputs) {
   return out;
 }
 
-/// The module's bytes, and what is slower than it should be, a line each.
+/// A Module, and what is slower than it should be, a line each.
 nb::tuple compile(const nb::object& model, const std::string& target, const Dims& dims,
-                  const std::vector<std::string>& skip, const std::string& precision) {
+                  const std::vector<std::string>& skip, int32_t threads, bool cache,
+                  const std::string& precision) {
   const graph::Graph graph = read(model, dims);
   std::vector<std::string> warnings;
   driver::ModelOptions options;
@@ -86,13 +88,13 @@ nb::tuple compile(const nb::object& model, const std::string& target, const Dims
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   options.warn = [&](const std::string& line) { warnings.push_back(line); };
-  std::vector<std::byte> bytes;
+  if (cache) options.cache = std::make_shared<driver::KernelCache>();
+  Module module;
   {
     nb::gil_scoped_release released;
-    bytes = module_bytes(driver::compile_model(graph, options));
+    module = driver::compile_model(graph, options);
   }
-  return nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-                        warnings);
+  return nb::make_tuple(python::loaded(module, threads), warnings);
 }
 
 std::string emit(const nb::object& model, const std::string& stage, const std::string& target,
@@ -128,7 +130,7 @@ nb::list onnx_rules() {
 NB_MODULE(_native, m) {
   python::bind_error(m);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"),
-        nb::arg("precision"));
+        nb::arg("threads"), nb::arg("cache"), nb::arg("precision"));
   m.def("emit", emit, nb::arg("model"), nb::arg("stage"), nb::arg("target"), nb::arg("dims"),
         nb::arg("skip"), nb::arg("precision"));
   python::bind_module(m);

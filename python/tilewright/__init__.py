@@ -7,6 +7,7 @@
 """
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _native, te
-from ._arrays import from_native, to_native
+from ._arrays import from_map, from_native, to_maps, to_native
 from ._models import path_or_bytes
 from ._ops import register_op
 from .schedule import Kernel, Schedule, instruction
@@ -29,11 +30,14 @@ Path = Union[str, "os.PathLike[str]"]
 Model = Union[Path, bytes, bytearray, memoryview, Any]
 # A value, a range, or a range with values that get kernels of their own.
 Dims = Mapping[str, Union[int, tuple[int, int], tuple[int, int, Sequence[int]]]]
-# An array or what NumPy or DLPack makes one of; a list for a sequence; None for an optional without a value.
-Input = Union[np.ndarray, Sequence[Any], Any, None]
+# An array or what NumPy or DLPack makes one of; a list for a sequence; a dict for a map; None for an optional without a value.
+Input = Union[np.ndarray, Sequence[Any], Mapping[Any, Any], Any, None]
 Output = Union[np.ndarray, list, None]
 # Name, element type, dimensions: numbers, or names and formulas of those that a run tells.
 Port = tuple[str, str, tuple[Union[int, str], ...]]
+
+
+_MAP = "tilewright.map."
 
 
 class PerformanceWarning(UserWarning):
@@ -47,18 +51,21 @@ def _ranges(dims: Optional[Dims]):
 
 
 def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional[Dims] = None, skip: Sequence[str] = (),
-            example_inputs: Any = None, dynamic_shapes: Any = None, precision: str = "f32") -> Module:  # noqa: A001 -- the name users expect
+            example_inputs: Any = None, dynamic_shapes: Any = None, cache: bool = True,
+            precision: str = "f32") -> Module:  # noqa: A001 -- the name users expect
     """Compiles a model for a target and returns a Module that runs it here.
 
     `dims` maps names of dimensions to a value, a (low, high) range, or (low, high, points) with values that get kernels of
-    their own; `threads` is the module's default for running and never changes its bits. A torch.nn.Module is exported with `example_inputs` (and `dynamic_shapes`, as
-    torch.onnx.export takes them). With the `precision` "bf16" products of f32 multiply rounded factors; sums and all else stay f32. A PerformanceWarning names each kernel that is not fast.
+    their own; `threads` is the module's default for running and never changes its bits. A torch.nn.Module is exported with
+    `example_inputs` (and `dynamic_shapes`, as torch.onnx.export takes them). Kernels are kept in the cache of the command line
+    (`tilewright cache`), unless `cache` is false. With the `precision` "bf16" products of f32 multiply rounded factors; sums and all else stay f32.
+    A PerformanceWarning names each kernel that is not fast.
     """
     with path_or_bytes(model, example_inputs, dynamic_shapes) as given:
-        twm, slow = _native.compile(given, target, _ranges(dims), list(skip), precision)
+        module, slow = _native.compile(given, target, _ranges(dims), list(skip), threads, cache, precision)
     for line in slow:
         warnings.warn(line, PerformanceWarning, stacklevel=2)
-    return Module(twm, threads)
+    return Module(module)
 
 
 def emit(model: Model, stage: str, target: str = "host", dims: Optional[Dims] = None, skip: Sequence[str] = (),
@@ -70,7 +77,7 @@ def emit(model: Model, stage: str, target: str = "host", dims: Optional[Dims] = 
 
 def load(twm: Union[Path, bytes], threads: int = 0) -> Module:
     """A module from a .twm file, which is mapped and must stay as it is, or from its bytes."""
-    return Module(twm if isinstance(twm, bytes) else os.fspath(twm), threads)
+    return Module(_native.Module(twm if isinstance(twm, bytes) else os.fspath(twm), threads))
 
 
 def reference(model: Model, inputs: Sequence[Input]) -> list[Output]:
@@ -83,10 +90,13 @@ def reference(model: Model, inputs: Sequence[Input]) -> list[Output]:
 class Module:
     """A compiled model. Threads may share it; each run has a context of its own."""
 
-    def __init__(self, twm: Union[str, bytes], threads: int = 0) -> None:
-        self._native = _native.Module(twm, threads)
+    def __init__(self, native: Any) -> None:  # by `compile` and `load`
+        self._native = native
         self.inputs: list[Port] = self._native.inputs()
         self.outputs: list[Port] = self._native.outputs()
+        self.metadata: dict[str, str] = {k: v.decode(errors="replace") for k, v in self._native.metadata().items()}
+        # Ports that are maps to the user, and rows of a tensor to the module.
+        self._keys = {k.removeprefix(_MAP): json.loads(v) for k, v in self.metadata.items() if k.startswith(_MAP)}
 
     def run(self, inputs: Union[Mapping[str, Input], Sequence[Input]]) -> list[Output]:
         """Takes {name: array} or a list in the order of `inputs`; gives a list in the order of `outputs`.
@@ -102,8 +112,10 @@ class Module:
             inputs = [inputs[name] for name, _, _ in self.inputs]
         if len(inputs) != len(self.inputs):
             raise ValueError(f"the model has {len(self.inputs)} inputs, {len(inputs)} were given")
-        native = [to_native(x) for x in inputs]
-        return [from_native(y) for y in self._native.run(native)]
+        native = [to_native(from_map(x, self._keys[name], elem) if name in self._keys else x)
+                  for x, (name, elem, _) in zip(inputs, self.inputs)]
+        outputs = [from_native(y) for y in self._native.run(native)]
+        return [to_maps(y, self._keys[name]) if name in self._keys else y for y, (name, _, _) in zip(outputs, self.outputs)]
 
     def __call__(self, *inputs: Input) -> Union[Output, list[Output]]:
         outputs = self.run(list(inputs))
@@ -112,4 +124,4 @@ class Module:
     def save(self, path: Path) -> None:
         """Writes the .twm file."""
         with open(path, "wb") as file:
-            file.write(self._native.bytes())
+            file.write(self._native.view())

@@ -84,3 +84,17 @@ def from_native(value):
         codes = _unpack(data, int(np.prod(shape, dtype=np.int64)), _BITS[elem], elem[0] == "i")
         return codes.astype(np.int8).astype(dtype).reshape(shape) if elem[0] in "iu" else codes.astype(np.uint8).view(dtype).reshape(shape)
     return data.view(dtype).reshape(shape)
+
+
+def from_map(value, keys, elem):
+    """The row of a dict, or of a list with one: what it has for each key, or 0."""
+    given = value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
+    if not isinstance(given, dict):
+        raise TypeError(f"the input is a map: give a dict with some of the keys {keys[:8]}, not a {type(value).__name__}")
+    dtype = object if elem == "string" else _DTYPES[elem]
+    return np.array([[given.get(key, "" if elem == "string" else 0) for key in keys]], dtype)
+
+
+def to_maps(rows, keys):
+    """A dict for each row."""
+    return [dict(zip(keys, row)) for row in rows.tolist()]

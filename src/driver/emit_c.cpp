@@ -221,7 +221,7 @@ CModel emit_c(const graph::Graph& model, ModelOptions options, const std::string
   for (size_t i = 0; i < kernels.kernels.size(); ++i)
     kernels.kernels[i].code.workspace = file.entries[i].workspace;
   Module module;
-  const Plan plan = Planner(graph, kernels, module).run();
+  const Plan plan = Planner(graph, kernels, module, shares_memory(options)).run();
 
   target::c_source::Names names;
   Writer writer(module, plan, file, name, names.take(name));

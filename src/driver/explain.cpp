@@ -62,7 +62,8 @@ class GraphFacts {
  private:
   /// An embedding reads a few rows of its table: bytes count as far as there are loads for them.
   static void work(const BuiltKernel& kernel, Explanation::Step& step) {
-    const std::optional<KernelWork> work = work_of(kernel.blocks, step.plan.scalars);
+    const std::optional<KernelWork> work =
+        work_of(kernel.blocks, step.plan.scalars, packed_params(kernel));
     if (!work) return;
     step.flops = work->flops;
     for (size_t i = 0; i < step.plan.reads.size() && i < kernel.taken.size(); ++i) {

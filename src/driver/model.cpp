@@ -21,6 +21,9 @@
 namespace tilewright::driver {
 namespace {
 
+/// Not a pass over the graph, but left out like one.
+constexpr std::string_view kMemoryPlan = "memory_plan";
+
 CodeImage link(const BuiltKernels& built) {
   std::vector<target::Kernel> objects;
   for (const BuiltKernel& k : built.kernels) objects.push_back(k.code);
@@ -48,14 +51,16 @@ std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Grap
     for (const BuiltKernel& k : kernels.kernels)
       if (!k.plain.empty())
         options.warn(str("kernel `", k.name, "` runs as plain loops: ", k.plain));
-  std::vector<const graph::Node*> calls = plan_model(graph, kernels, link(kernels), target, module);
+  std::vector<const graph::Node*> calls =
+      plan_model(graph, kernels, link(kernels), target, module, shares_memory(options));
   return {std::move(kernels), std::move(calls)};
 }
 
 /// What is left out has to be there: a name that means nothing would leave the user in doubt.
 void require_known(const std::vector<std::string>& skipped) {
   for (const std::string& name : skipped) {
-    const bool known = graph::find_pass(name) || std::ranges::any_of(ops::all(), [&](auto* op) {
+    const bool known = name == kMemoryPlan || graph::find_pass(name) ||
+                       std::ranges::any_of(ops::all(), [&](auto* op) {
                          return std::ranges::count(op->algorithms, name, &graph::Algorithm::name);
                        });
     if (known) continue;
@@ -63,11 +68,12 @@ void require_known(const std::vector<std::string>& skipped) {
     for (const graph::Pass& pass : graph::default_pipeline())
       if (passes.find(pass.name) == std::string::npos)
         passes += str(passes.empty() ? "" : ", ", pass.name);
-    throw Error({.code = "driver.skip.name",
-                 .at = {},
-                 .message = str("there is no pass or algorithm `", name, "` to leave out"),
-                 .notes = {str("the passes are ", passes)},
-                 .help = "name one of them, or an algorithm of an operator such as winograd"});
+    throw Error(
+        {.code = "driver.skip.name",
+         .at = {},
+         .message = str("there is no pass or algorithm `", name, "` to leave out"),
+         .notes = {str("the passes are ", passes)},
+         .help = "name one of them, memory_plan, or an algorithm of an operator such as winograd"});
   }
 }
 
@@ -93,6 +99,10 @@ ir::Elem precision_from_name(std::string_view name) {
                .message = str("there is no precision `", name, "`"),
                .notes = {},
                .help = "use f32, or bf16 for products of rounded factors"});
+}
+
+bool shares_memory(const ModelOptions& options) {
+  return std::ranges::find(options.skip, kMemoryPlan) == options.skip.end();
 }
 
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,

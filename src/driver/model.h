@@ -22,7 +22,7 @@ struct ModelOptions {
   ir::TargetSpec target;
   std::vector<ir::TargetSpec> more_targets;  // further machines that the same module is for
   target::EmitOptions emit;
-  std::vector<std::string> skip;             // graph passes left out
+  std::vector<std::string> skip;             // graph passes and the like that are left out
   ir::Elem precision = ir::Elem::F32;        // of the factors of products of f32
   int threads = 0;                           // of the compiler; 0: as many as there are CPUs
   std::shared_ptr<const KernelCache> cache;  // of compiled kernels; may be null
@@ -32,6 +32,9 @@ struct ModelOptions {
 
 /// f32 or bf16; an Error for another name.
 ir::Elem precision_from_name(std::string_view name);
+
+/// Do values share places in the arena? Not when `memory_plan` is left out.
+bool shares_memory(const ModelOptions& options);
 
 /// A point of the path as text: graph, fused, te, loops, scheduled, final, code or c.
 std::string emit_model(const graph::Graph& model, const ModelOptions& options,

@@ -17,7 +17,7 @@ KernelParam::Access access_of(ir::Access access) {
 
 std::vector<const graph::Node*> plan_model(const graph::Graph& graph, const BuiltKernels& kernels,
                                            CodeImage image, const ir::TargetSpec& target,
-                                           Module& module) {
+                                           Module& module, bool share_memory) {
   ModuleVariant variant;
   variant.triple = target.triple;
   variant.code = std::move(image);
@@ -31,7 +31,7 @@ std::vector<const graph::Node*> plan_model(const graph::Graph& graph, const Buil
     for (const ir::Param& p : k.func.params) entry.params.push_back({access_of(p.access), 0});
     variant.kernels.push_back(std::move(entry));
   }
-  Planner planner(graph, kernels, module);
+  Planner planner(graph, kernels, module, share_memory);
   variant.plan = planner.run();
   if (module.variants.empty())
     for (const auto& [key, text] : graph.metadata) module.metadata.emplace_back(key, text);

@@ -142,10 +142,11 @@ ValueType value_type(const Type& type) {
   return out;
 }
 
-Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module)
+Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module, bool share_memory)
     : graph_(graph),
       kernels_(kernels),
       module_(module),
+      share_memory_(share_memory),
       plan_(module),
       symbols_(graph, plan_, [this](ValueId id) { return value(id); }) {
   for (uint32_t i = 0; i < module.constants.size(); ++i)
@@ -236,6 +237,8 @@ void Planner::lifetimes(const Function& main) {
       items.push_back({id, simplified(bytes), first[id], last_[id]});
     }
   }
+  if (!share_memory_)
+    for (ArenaItem& item : items) item.first = 0, item.last = end;
   place(items);
 }
 

@@ -20,7 +20,8 @@ ValueType value_type(const graph::Type& type);
 /// themselves where that is possible.
 class Planner {
  public:
-  Planner(const graph::Graph& graph, const BuiltKernels& kernels, Module& module);
+  Planner(const graph::Graph& graph, const BuiltKernels& kernels, Module& module,
+          bool share_memory);
   Plan run();
   /// The nodes whose kernels the plan calls, in its order.
   const std::vector<const graph::Node*>& calls() const { return calls_; }
@@ -70,6 +71,7 @@ class Planner {
   const graph::Graph& graph_;
   const BuiltKernels& kernels_;
   Module& module_;
+  const bool share_memory_;
   PlanBuilder plan_;
   PlanSymbols symbols_;
   std::unordered_map<ValueId, Reg> arena_;  // offsets of values whose size the inputs tell

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/call.h"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
@@ -177,9 +178,12 @@ void Call::check(const ir::Expr& condition, std::string_view message) const {
   if (proves(simple)) return;
   if (proves(ir::logical_not(simple)))
     refuse("graph.shape.mismatch", std::string(message), "check the shapes of its inputs");
-  for (auto known = graph_.checks.rbegin();
-       known != graph_.checks.rend() && known->origin.text == origin_.text; ++known)
-    if (ir::equal(known->condition, simple)) return;
+  // Rules ask the same again, soon after; the plan drops what is left.
+  constexpr ptrdiff_t kLook = 32;
+  const auto last =
+      graph_.checks.rbegin() + std::min(kLook, static_cast<ptrdiff_t>(graph_.checks.size()));
+  for (auto known = graph_.checks.rbegin(); known != last; ++known)
+    if (known->origin.text == origin_.text && ir::equal(known->condition, simple)) return;
   graph_.checks.push_back({simple, std::string(message), origin_});
 }
 

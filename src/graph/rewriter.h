@@ -24,9 +24,12 @@ class Rewriter {
   static Graph run(Graph graph, const Services& services, Rule rule);
 
   const Graph& graph() { return builder_.graph(); }
-  const Value& value(ValueId id) { return builder_.value(id); }
+  const Value& value(ValueId id) {
+    require(id != kNoValue, "an input that is not given");
+    return builder_.value(id);
+  }
   /// The tensor type of a value; null when it is none.
-  const TensorType* tensor(ValueId id) { return builder_.type(id).tensor(); }
+  const TensorType* tensor(ValueId id) { return value(id).type.tensor(); }
   /// The node that makes the value; null for inputs, constants and results of control.
   const Node* maker(ValueId id) const;
   /// Likewise, when the node is a call of this operator.

@@ -295,15 +295,17 @@ void sync_folder_of(const std::string& path) {
 
 }  // namespace
 
+bool write_module(const Module& module, int descriptor) {
+  return Layout(module).write(
+      [&](const void* data, size_t bytes) { return write_all(descriptor, data, bytes); });
+}
+
 std::string write_module(const Module& module, const std::string& path) {
-  const Layout layout(module);
   const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
   const int fd =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd < 0) return problem_with(path, "write", errno);
-  const bool written = layout.write([&](const void* data, size_t bytes) {
-    return write_all(fd, data, bytes);
-  }) && fsync(fd) == 0;
+  const bool written = write_module(module, fd) && fsync(fd) == 0;
   int error = written ? 0 : errno;
   if (close(fd) != 0 && error == 0) error = errno;
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;

@@ -14,6 +14,9 @@ namespace tilewright {
 /// "" or what went wrong, in words for the user. Constants are written from where they lie.
 std::string write_module(const Module& module, const std::string& path);
 
+/// The same bytes to an open file; false, with errno, when that fails.
+bool write_module(const Module& module, int descriptor);
+
 /// The same bytes in memory, aligned as the runtime needs them to be used in place.
 std::vector<std::byte> module_bytes(const Module& module);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Putting tensors together along an axis, and taking them apart.
+#include <unordered_map>
+
 #include "graph/onnx_node.h"
 #include "ops/checks.h"
 #include "ops/define.h"
@@ -22,6 +24,33 @@ std::vector<Dim> offsets_of(const std::vector<Dim>& extents) {
   return out;
 }
 
+/// The sum of many extents: equal ones are counted, and the rest is added up in pairs, so that
+/// thousands of them are no deep formula.
+Dim sum_of(const Call& call, const std::vector<Dim>& extents) {
+  int64_t constant = 0;
+  std::vector<std::pair<Dim, int64_t>> counted;
+  std::unordered_map<const ir::ExprNode*, size_t> places;
+  for (const Dim& d : extents) {
+    const std::optional<int64_t> c = ir::const_int(d);
+    if (c && __builtin_add_overflow(constant, *c, &constant))
+      call.refuse("ops.concat.size", "the extents add up to more than 2^63", "concatenate less");
+    if (c) continue;
+    const auto [at, is_new] = places.emplace(d.get(), counted.size());
+    if (is_new) counted.emplace_back(d, 0);
+    ++counted[at->second].second;
+  }
+  std::vector<Dim> terms;
+  for (const auto& [d, count] : counted) terms.push_back(count == 1 ? d : d * Dim(count));
+  if (constant != 0 || terms.empty()) terms.emplace_back(constant);
+  while (terms.size() > 1) {
+    std::vector<Dim> pairs;
+    for (size_t i = 0; i < terms.size(); i += 2)
+      pairs.push_back(i + 1 < terms.size() ? terms[i] + terms[i + 1] : terms[i]);
+    terms = std::move(pairs);
+  }
+  return call.extent(terms[0]);
+}
+
 // concat
 
 std::vector<Type> infer_concat(const Call& call) {
@@ -30,15 +59,16 @@ std::vector<Type> infer_concat(const Call& call) {
   if (shape.empty())
     call.refuse("ops.concat.rank", "the inputs have no dimensions", "unsqueeze them first");
   const auto a = static_cast<size_t>(axis);
+  std::vector<Dim> extents;
   for (size_t i = 0; i < call.inputs(); ++i) {
     need(call, i, Kind::Any, "ops.concat.type");
     need_same_elem(call, 0, i);
     need_rank(call, i, call.rank(0));
-    if (i == 0) continue;
-    for (size_t d = 0; d < shape.size(); ++d)
-      shape[d] = d == a ? simplified(shape[d] + call.shape(i)[d])
-                        : call.equal(shape[d], call.shape(i)[d], str("dimension ", d));
+    extents.push_back(call.shape(i)[a]);
+    for (size_t d = 0; d < shape.size() && i > 0; ++d)
+      if (d != a) shape[d] = call.equal(shape[d], call.shape(i)[d], str("dimension ", d));
   }
+  shape[a] = sum_of(call, extents);
   return {tensor_of(call.elem(0), std::move(shape))};
 }
 

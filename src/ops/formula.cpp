@@ -102,7 +102,11 @@ Quotient quotient(const Shape& a, const Shape& b) {
     den.constant = 1;
   }
   if (den.constant == 1 && den.factors.empty()) return {graph::simplified(num.dim()), true};
-  return {graph::simplified(num.dim() / den.dim()), false};
+  // Nothing is known of a long one that is not exact, however simple it is made.
+  constexpr size_t kLong = 8;
+  const Dim ratio = num.dim() / den.dim();
+  return {num.factors.size() + den.factors.size() > kLong ? ratio : graph::simplified(ratio),
+          false};
 }
 
 Elements list_of(const Call& call, size_t i) {

@@ -8,6 +8,7 @@
 
 #include "ops/as_onnx.h"
 #include "ops/define.h"
+#include "ops/ml_maps.h"
 #include "ops/ml_scores.h"
 #include "ops/ops.h"
 #include "support/str.h"
@@ -245,11 +246,12 @@ std::span<const OpDef> ml_ops() {
            .algorithms = {{.name = "direct", .define = find_key}},
            .onnx = {ml("ArrayFeatureExtractor", array_feature_extractor),
                     ml("Binarizer", binarizer), ml("CategoryMapper", category_mapper),
+                    ml("DictVectorizer", dict_vectorizer),
                     ml("FeatureVectorizer", feature_vectorizer), ml("Imputer", imputer),
                     ml("LabelEncoder", label_encoder_1, 1, 1), ml("LabelEncoder", label_encoder, 2),
                     ml("LinearClassifier", linear_classifier),
                     ml("LinearRegressor", linear_regressor), ml("Normalizer", normalizer),
-                    ml("OneHotEncoder", one_hot), ml("Scaler", scaler)}}),
+                    ml("OneHotEncoder", one_hot), ml("Scaler", scaler), ml("ZipMap", zip_map)}}),
       define_op({.name = "choose_value",
                  .fusion = FusionKind::Injective,
                  .infer = infer_choose,

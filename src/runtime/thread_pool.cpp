@@ -84,6 +84,13 @@ int cgroup_cpus() {
   return static_cast<int>(std::max<long long>(1, quota / period));
 }
 
+/// None when the system does not tell.
+cpu_set_t allowed_cpus() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
+}
+
 // The pool whose task this thread is running, and as which worker.
 thread_local const ThreadPool* current_pool = nullptr;
 thread_local int32_t current_worker = 0;
@@ -91,15 +98,15 @@ thread_local int32_t current_worker = 0;
 }  // namespace
 
 int available_cpus() {
-  cpu_set_t set;
-  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0
-                          ? CPU_COUNT(&set)
-                          : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  const cpu_set_t set = allowed_cpus();
+  const int allowed =
+      CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   return std::max(1, std::min(allowed, cgroup_cpus()));
 }
 
 ThreadPool::ThreadPool(int workers)
-    : workers_(std::clamp(workers > 0 ? workers : available_cpus(), 1, kMaxWorkers)),
+    : cpus_(allowed_cpus()),
+      workers_(std::clamp(workers > 0 ? workers : available_cpus(), 1, kMaxWorkers)),
       // With more workers than CPUs a spinning one only keeps another from its work.
       spins_(workers_ <= available_cpus() ? pauses_in(kSpinNanoseconds) : 1) {
   for (int w = 1; w < workers_; ++w) {
@@ -135,6 +142,7 @@ void ThreadPool::parallel_for(int64_t count, tw_task task, void* closure) {
   job_ = {task, closure, count, chunks};
   epoch_ = (epoch_ + 1) & kEpochMask;
   unfinished_.store(static_cast<uint32_t>(chunks), std::memory_order_relaxed);
+  caller_cpu_.store(sched_getcpu(), std::memory_order_relaxed);
   for (int64_t w = 0; w < workers_; ++w) {
     const auto begin = static_cast<uint64_t>(chunks * w / workers_);
     const auto end = static_cast<uint64_t>(chunks * (w + 1) / workers_);
@@ -227,6 +235,16 @@ void ThreadPool::sleep_until_changed(uint32_t seen) {
   sleepers_.fetch_sub(1);
 }
 
+/// Two threads on one CPU take turns of milliseconds while another CPU idles: a thread that is
+/// woken is often put where the waker runs, and spinning keeps it there.
+void ThreadPool::leave_callers_cpu() const {
+  const int cpu = caller_cpu_.load(std::memory_order_relaxed);
+  if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getcpu() != cpu) return;
+  cpu_set_t others = cpus_;
+  CPU_CLR(cpu, &others);
+  if (CPU_COUNT(&others) >= workers_ - 1) sched_setaffinity(0, sizeof others, &others);
+}
+
 void ThreadPool::work(int worker) {
   // A new thread inherits its creator's state; kernels expect the default one.
   std::fesetenv(FE_DFL_ENV);
@@ -245,6 +263,7 @@ void ThreadPool::work(int worker) {
       continue;
     }
     last_epoch = epoch;
+    leave_callers_cpu();
     finish(run_chunks(worker, epoch));
   }
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <pthread.h>
+#include <sched.h>
 #include <type_traits>
 
 #include "tilewright/kernel.h"
@@ -19,7 +20,8 @@ int available_cpus();
 /// A loop is cut into chunks and every worker owns a run of them, the same one each time, so that
 /// data stays in its cache; a worker that has finished takes chunks of the others. A worker that
 /// wakes late finds nothing left and delays nobody. Between loops workers spin for a short time,
-/// then sleep. A parallel_for inside a task runs in that task's worker; one that finds the pool
+/// then sleep. One that wakes up on the caller's CPU, where the system likes to put it, goes to
+/// another. A parallel_for inside a task runs in that task's worker; one that finds the pool
 /// busy with another thread's loop runs in the calling thread alone.
 class ThreadPool {
  public:
@@ -69,7 +71,9 @@ class ThreadPool {
   void finish(int64_t done);
   void wait_for_all();
   void sleep_until_changed(uint32_t seen);
+  void leave_callers_cpu() const;
 
+  cpu_set_t cpus_;  // those that the pool was made with
   int workers_;
   uint64_t spins_;  // pauses before a worker sleeps
   uint64_t epoch_ = 0;
@@ -86,6 +90,7 @@ class ThreadPool {
   alignas(kLine) std::atomic<uint32_t> unfinished_{0};  // chunks; top bit: the caller sleeps
   alignas(kLine) std::atomic<uint32_t> bell_{0};  // changes with every loop; sleepers wait on it
   std::atomic<uint32_t> sleepers_{0};
+  std::atomic<int> caller_cpu_{-1};
   std::atomic<bool> stop_{false};
   alignas(kLine) std::atomic<bool> busy_{false};
 };

@@ -5,7 +5,9 @@
 
 #include "driver/build_kernels.h"
 #include "graph/parse.h"
+#include "lower/to_blocks.h"
 #include "ops/all.h"
+#include "te/parse.h"
 
 namespace tilewright::driver {
 namespace {
@@ -39,6 +41,27 @@ TEST(KernelWorks, leave_integers_and_movements_out) {
                  "%y: f32[2, 4] = transpose(%x) {axes = [1, 0]} return %y }")
                 ->flops,
             0);
+}
+
+TEST(KernelWorks, count_a_function_as_what_computes_it) {
+  EXPECT_EQ(work("graph main(%x: f32[5]) { %y: f32[5] = exp(%x) return %y }")->flops, 5 * 18);
+}
+
+TEST(KernelWorks, count_one_of_the_rows_that_an_index_chooses) {
+  // Two additions for i = 0, one for i = 1, none for the other four.
+  const ir::LoopFunc blocks =
+      lower::to_blocks(te::parse_program("te t(x: f32[6]) { y[i in 6] = select(i == 0, x[i] + x[i] "
+                                         "+ x[i], select(i == 1, x[i] + x[i], x[i])) return y }"));
+  EXPECT_EQ(work_of(blocks, {})->flops, 3);
+}
+
+TEST(KernelWorks, leave_out_what_packing_computed) {
+  const ir::LoopFunc blocks =
+      lower::to_blocks(te::parse_program("te t(x: f32[6], w: f32[6]) { u[i in 6] = w[i] * 2.0 + "
+                                         "1.0 y[i in 6] = x[i] * u[i] return y }"));
+  EXPECT_EQ(work_of(blocks, {})->flops, 18);
+  EXPECT_EQ(work_of(blocks, {}, {1})->flops, 6);
+  EXPECT_EQ(work_of(blocks, {}, {0})->flops, 18);
 }
 
 TEST(KernelWorks, see_that_a_gather_reads_few_rows) {

@@ -40,6 +40,13 @@ TEST_F(FoldScales, PutsBatchNormIntoConvolutions) {
   EXPECT_EQ(after(), "conv -> %batch_norm\n");
 }
 
+TEST_F(FoldScales, LooksAtNoInputThatIsNotGiven) {
+  const ValueId x = g.in("x", dims({3})), y = g.in("y", dims({3}));
+  g.output(
+      g("add", {y, g("clip", {x, kNoValue, g.constant(float_constant(ir::Elem::F32, {}, {2}))})}));
+  EXPECT_EQ(after(), "clip -> %clip\nadd -> %add\n");
+}
+
 TEST_F(FoldScales, PutsBatchNormIntoTransposedConvolutions) {
   const ValueId x = g.in("x", dims({1, 4, 3, 3}));
   const ValueId c = g("conv_transpose", {x, random_weights({4, 3, 2, 2})},

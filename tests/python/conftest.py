@@ -4,6 +4,14 @@ import pytest
 from onnx import TensorProto, helper, parser
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cache_folder(tmp_path_factory):
+    """Kernels of the tests are not kept in the user's cache, nor taken from it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEWRIGHT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def affine():
     """y = relu(x · w + b) for any number of rows."""

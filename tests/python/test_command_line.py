@@ -58,6 +58,17 @@ def test_the_cache_is_shown_used_and_cleared(tw, affine_file, tmp_path):
     assert "0 kernels" in tw("cache", "show")
 
 
+def test_without_the_memory_plan_values_have_places_of_their_own(tw, model, tmp_path):
+    """Three values of 4 kB live one after the other; at most two at once."""
+    onnx.save(model("g (float[1000] x) => (float[1000] y) { a = Exp(x) b = Relu(a) c = Tanh(b) y = Exp(c) }"), tmp_path / "chain.onnx")
+    np.savez(tmp_path / "x.npz", x=np.linspace(-1, 1, 1000, dtype=np.float32))
+    assert "arena 0.008 MB" in tw("compile", "chain.onnx", "-o", "a.twm", "-v", "--skip", "fuse")
+    assert "arena 0.012 MB" in tw("compile", "chain.onnx", "-o", "b.twm", "-v", "--skip", "fuse", "--skip", "memory_plan")
+    for name in "ab":
+        tw("run", f"{name}.twm", "--inputs", "x.npz", "--outputs", f"{name}.npz")
+    np.testing.assert_array_equal(*(np.load(tmp_path / f"{name}.npz")["y"] for name in "ab"))
+
+
 def test_a_cache_that_others_can_write_is_not_used(tw, affine_file, tmp_path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)

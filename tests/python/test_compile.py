@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.compile: what it takes and what it gives."""
+import subprocess
+import sys
+
 import numpy as np
 import onnx
 import pytest
@@ -61,6 +64,49 @@ def test_slow_kernels_are_python_warnings(affine, monkeypatch):
     with pytest.warns(tw.PerformanceWarning, match="kernel `matmul` runs as plain loops: why") as caught:
         tw.compile(affine)
     assert caught[0].filename == __file__
+
+
+def test_kernels_are_kept_in_the_cache_unless_told_not_to(affine, affine_result, tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    entries = lambda: {p: p.stat().st_ino for p in (tmp_path / "cache").rglob("*") if p.is_file()}
+    made = tw.compile(affine, cache=False)
+    assert not entries()
+    tw.compile(affine)
+    first = entries()
+    assert first
+    taken = tw.compile(affine)
+    assert entries() == first  # nothing was written again
+    np.testing.assert_array_equal(taken.run([X, B])[0], affine_result(X, B))
+    for module, name in ((made, "made"), (taken, "taken")):
+        module.save(tmp_path / name)
+    assert (tmp_path / "made").read_bytes() == (tmp_path / "taken").read_bytes()
+
+
+PEAK = """
+import resource, sys, numpy as np, tilewright as tw
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+if sys.argv[1] == "bytes":
+    given = open(sys.argv[2], "rb").read()
+else:
+    given = sys.argv[2]
+before = peak()
+module = tw.compile(given, cache=False)
+print(peak() - before)
+x = np.zeros((1, 2048), np.float32)
+assert module(x).shape == (1, 8192)
+"""
+
+
+@pytest.mark.parametrize("kind", ["path", "bytes"])
+def test_the_weights_are_not_copied_more_than_needed(model, tmp_path, kind):
+    m = model("g (float[n, 2048] x) => (float[n, 8192] y) { y = MatMul(x, w) }")
+    weights = np.random.default_rng(0).random((2048, 8192), np.float32)
+    m.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    onnx.save(m, tmp_path / "m.onnx")
+    out = subprocess.run([sys.executable, "-c", PEAK, kind, tmp_path / "m.onnx"], capture_output=True, text=True, check=True)
+    # Packed once for the kernel; of a file, what is read of it counts too.
+    most = 1 if kind == "bytes" else 2
+    assert int(out.stdout) < most * weights.nbytes + (100 << 20)
 
 
 def test_errors_have_parts(model):

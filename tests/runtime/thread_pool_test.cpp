@@ -70,6 +70,31 @@ TEST(ThreadPool, WakesAfterSleeping) {
   }
 }
 
+TEST(ThreadPool, WorkersLeaveTheCallersCpu) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one CPU";
+  ThreadPool pool(2);
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(sched_getcpu(), &here);
+  sched_setaffinity(0, sizeof here, &here);
+  // The worker is tied to the caller's CPU once, and has gone away from it by a later loop.
+  std::atomic<bool> tied = false, apart = false;
+  for (int i = 0; i < 2000 && !apart; ++i)
+    pool.parallel_for(2, [&](int64_t, int64_t, int32_t worker) {
+      if (worker == 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      } else if (!tied.exchange(true)) {
+        sched_setaffinity(0, sizeof here, &here);
+      } else if (!CPU_ISSET(sched_getcpu(), &here)) {
+        apart = true;
+      }
+    });
+  sched_setaffinity(0, sizeof all, &all);
+  EXPECT_TRUE(apart);
+}
+
 TEST(ThreadPool, CallerSleepsUntilALongTaskEnds) {
   ThreadPool pool(2);
   std::atomic<int> done{0};

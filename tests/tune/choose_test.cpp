@@ -72,6 +72,13 @@ const Kernel kKernels[] = {
     {"matmul_wide",
      "te m(A: f32[70, 40], B: f32[40, 96]) {\n"
      "  C[y in 70, x in 96] = sum(k in 40) A[y, k] * B[k, x]\n  return C\n}"},
+    {"matmul_narrow",
+     "te m(A: f32[29, 20], B: f32[20, 6], b: f32[6]) {\n"
+     "  C[y in 29, x in 6] = sum(k in 20) A[y, k] * B[k, x]\n"
+     "  D[y in 29, x in 6] = C[y, x] + b[x]\n  return D\n}"},
+    {"matmul_narrow_turned",
+     "te m(A: f32[20, 61], B: f32[6, 20]) {\n"
+     "  C[x in 6, y in 61] = sum(k in 20) A[k, y] * B[x, k]\n  return C\n}"},
     {"matmul_of_transposed",
      "te m(A: f32[17, 24], B: f32[33, 24]) {\n"
      "  C[y in 17, x in 33] = sum(k in 24) A[y, k] * B[x, k]\n  return C\n}"},

@@ -105,7 +105,7 @@ graph::Graph read_model(Bytes bytes, std::shared_ptr<const void> owner,
     if (const auto choice = options.dims.find(std::string(s.symbol.var.name()));
         choice != options.dims.end() && std::holds_alternative<graph::FromInput>(s.source))
       s.symbol.likely = choice->second.points;
-  graph.metadata = metadata_of(model);
+  graph.metadata.merge(metadata_of(model));  // rules may have described ports
   return graph;
 }
 

@@ -102,6 +102,11 @@ void read_element_type(Wire in, TypeProto& out) {
     if (in.field() == 1) read(in.message(), made(out.element));
 }
 
+void read_map_type(Wire in, TypeProto& out) {
+  while (in.next())
+    if (in.field() == 2) read(in.message(), made(out.element));
+}
+
 void read(Wire in, TypeProto& out) {
   using Kind = TypeProto::Kind;
   const auto is = [&](Kind kind) {
@@ -110,7 +115,7 @@ void read(Wire in, TypeProto& out) {
   while (in.next()) switch (in.field()) {
       case 1: is(Kind::Tensor), read_tensor_type(in.message(), out); break;
       case 4: is(Kind::Sequence), read_element_type(in.message(), out); break;
-      case 5: is(Kind::Map); break;
+      case 5: is(Kind::Map), read_map_type(in.message(), out); break;
       case 7: is(Kind::Opaque); break;
       case 8: is(Kind::SparseTensor); break;
       case 9: is(Kind::Optional), read_element_type(in.message(), out); break;

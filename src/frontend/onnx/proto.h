@@ -50,7 +50,7 @@ struct TypeProto {
   Kind kind = Kind::None;
   int64_t elem_type = 0;                        // of a tensor
   std::optional<std::vector<Dimension>> shape;  // of a tensor; nothing: not even the rank
-  std::unique_ptr<TypeProto> element;           // of a sequence or an optional
+  std::unique_ptr<TypeProto> element;           // of a sequence or an optional; the values of a map
 };
 
 struct ValueInfoProto {

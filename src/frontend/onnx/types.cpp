@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frontend/onnx/types.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/tensor.h"
 #include "graph/onnx_node.h"
+#include "ops/ml_maps.h"
 #include "support/diagnostic.h"
 #include "support/str.h"
 
@@ -30,7 +32,9 @@ constexpr int64_t kMaxDim = INT32_MAX;  // sizes fit the i32 that some exporters
   constexpr const char* kNames[] = {"nothing",     "a tensor",        "a sequence",    "a map",
                                     "an optional", "a sparse tensor", "an opaque type"};
   refuse("frontend.onnx.type", str(what, " is ", kNames[static_cast<size_t>(type.kind)]),
-         "tensors, sequences and optionals are there: change the model so that it takes those");
+         "tensors, sequences, optionals and the maps of a DictVectorizer are there: change the "
+         "model so "
+         "that it takes those");
 }
 
 std::string input_text(const ValueInfoProto& input) {
@@ -101,7 +105,7 @@ Type fixed_type(const TypeProto& type, const std::string& what) {
 
 InputTypes::InputTypes(const GraphProto& graph, const std::map<std::string, DimRange>& choices,
                        graph::Builder& g)
-    : choices_(choices), g_(g) {
+    : graph_(graph), choices_(choices), g_(g) {
   for (const ValueInfoProto& input : graph.input)
     if (input.type.shape)
       for (const TypeProto::Dimension& d : *input.type.shape)
@@ -111,6 +115,7 @@ InputTypes::InputTypes(const GraphProto& graph, const std::map<std::string, DimR
 
 Type InputTypes::type(const ValueInfoProto& input) {
   const std::string what = input_text(input);
+  if (input.type.kind == TypeProto::Kind::Map) return map(input);
   // Elements of a sequence have shapes of their own: no symbol stands for a dimension of them all.
   if (input.type.kind != TypeProto::Kind::Tensor) return fixed_type(input.type, what);
   const ElemOrStrings of = elem_type(input.type.elem_type, what);
@@ -125,6 +130,31 @@ Type InputTypes::type(const ValueInfoProto& input) {
   }
   checked_count(known, what);
   return type;
+}
+
+/// A row with the value of each key that the model asks for (ops/ml_maps.h).
+Type InputTypes::map(const ValueInfoProto& input) {
+  const auto list = [](const NodeProto& node, std::string_view name) -> const AttributeProto* {
+    for (const AttributeProto& a : node.attribute)
+      if (a.name == name) return &a;
+    return nullptr;
+  };
+  for (const NodeProto& node : graph_.node) {
+    if (node.op_type != "DictVectorizer" || node.input.empty() || node.input[0] != input.name)
+      continue;
+    std::vector<std::string> texts;
+    std::vector<int64_t> numbers;
+    if (const AttributeProto* a = list(node, "string_vocabulary"))
+      texts.assign(a->strings.begin(), a->strings.end());
+    if (const AttributeProto* a = list(node, "int64_vocabulary")) numbers = a->ints;
+    const auto keys = static_cast<int64_t>(std::max(texts.size(), numbers.size()));
+    if (!input.type.element || input.type.element->kind != TypeProto::Kind::Tensor) break;
+    ops::describe_map(g_, std::string(input.name), texts, numbers);
+    const ElemOrStrings of = elem_type(input.type.element->elem_type, input_text(input));
+    return graph::TensorType{
+        .elem = of.elem, .shape = graph::dims({1, keys}), .strings = of.strings};
+  }
+  refuse_kind(input.type, input_text(input));
 }
 
 Dim InputTypes::dimension(const ValueInfoProto& input, size_t axis,

@@ -34,7 +34,9 @@ class InputTypes {
  private:
   graph::Dim dimension(const ValueInfoProto& input, size_t axis,
                        const TypeProto::Dimension& dimension);
+  graph::Type map(const ValueInfoProto& input);
 
+  const GraphProto& graph_;
   const std::map<std::string, DimRange>& choices_;
   graph::Builder& g_;
   std::set<std::string, std::less<>> names_;  // that the model gives

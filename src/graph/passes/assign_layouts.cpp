@@ -8,6 +8,7 @@
 // out once, and what that costs its producer and each consumer is asked of the cost model. The
 // cheapest combination of all choices is found over the whole graph.
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "graph/call.h"
@@ -15,6 +16,7 @@
 #include "graph/dependence.h"
 #include "graph/layout.h"
 #include "graph/op_def.h"
+#include "graph/parts.h"
 #include "graph/passes/passes.h"
 #include "support/str.h"
 
@@ -34,7 +36,9 @@ bool has_channels(const Node& n) {
 
 class Assignment {
  public:
-  Assignment(Graph& graph, PassContext& context) : graph_(graph), context_(context) {
+  Assignment(Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), parts_(parts_in_place(graph)) {
+    limit_blocks();
     find_candidates();
     std::vector<CostTable> costs;
     for (const Node& n : graph_.main().nodes)
@@ -61,9 +65,26 @@ class Assignment {
     if (!channels || *channels == 0 || places <= 1) return 0;
     // Narrower elements are multiplied, and added up in 32 bits.
     const int64_t lanes = context_.services.vector_bits / std::max(ir::bits(t->elem), 32);
+    const auto limit = limits_.find(id);
     for (const int64_t size : {lanes, lanes / 2})
-      if (size >= 4 && *channels % size == 0) return size;
+      if (size >= 4 && *channels % size == 0 && (limit == limits_.end() || size <= limit->second))
+        return size;
     return 0;
+  }
+
+  /// Parts lie in place in blocks of one size only: the smallest that one of them needs.
+  void limit_blocks() {
+    for (bool more = true; more;) {
+      more = false;
+      for (const auto& [id, part] : parts_.places) {
+        const int64_t size = std::min(block_of(id), block_of(part.whole));
+        for (const ValueId other : {id, part.whole})
+          if (size > 0 && block_of(other) > size) {
+            limits_[other] = size;
+            more = true;
+          }
+      }
+    }
   }
 
   /// Values that kernels alone make and read, and that hang together with an operator on channels.
@@ -118,8 +139,20 @@ class Assignment {
     Node node;
     double cycles;
   };
+  /// Do its parts lie in place, all being in the same order?
+  bool costs_nothing(const Node& n) const {
+    if (!parts_.nodes.contains(&n)) return false;
+    std::set<int64_t> blocks;
+    for (const auto* ids : {&n.inputs, &n.outputs})
+      for (const ValueId id : *ids)
+        if (id != kNoValue && !graph_.value(id).constant)
+          blocks.insert(channel_block(*graph_.type(id).tensor()));
+    return blocks.size() == 1;
+  }
+
   /// The node with the algorithm that takes the fewest cycles, values laid out as they are.
   Fastest fastest(const Node& n) {
+    if (costs_nothing(n)) return {n, 0};
     Fastest best{n, context_.services.cycles(graph_, n).value_or(kImpossible)};
     Node now = n;
     std::vector<Node*> members = {&now};
@@ -188,6 +221,8 @@ class Assignment {
 
   Graph& graph_;
   PassContext& context_;
+  const Parts parts_;                            // as if all were row-major
+  std::unordered_map<ValueId, int64_t> limits_;  // of the size of blocks
   std::vector<ValueId> vars_;
   std::unordered_map<ValueId, size_t> var_of_;
 };

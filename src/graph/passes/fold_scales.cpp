@@ -31,13 +31,16 @@ struct Linear {
 };
 
 std::optional<Linear> linear(Rewriter& r, const Node& n) {
+  const bool known =
+      n.op->name == "conv" || n.op->name == "conv_transpose" || n.op->name == "matmul";
+  if (!known) return std::nullopt;
   const Constant& weights = r.value(n.inputs.at(1)).constant;
   if (!weights || (weights->elem != ir::Elem::F32 && weights->elem != ir::Elem::F64))
     return std::nullopt;
   if (n.op->name == "conv") return Linear{.axis = 1, .weight_axis = 0};
   if (n.op->name == "conv_transpose")
     return Linear{.axis = 1, .weight_axis = 1, .groups = attr<int64_t>(n, "group")};
-  if (n.op->name != "matmul" || weights->shape.size() < 2) return std::nullopt;
+  if (weights->shape.size() < 2) return std::nullopt;
   const size_t last = weights->shape.size() - 1;
   return Linear{.axis = static_cast<size_t>(r.tensor(n.outputs[0])->rank()) - 1,
                 .weight_axis = attr<int64_t>(n, "trans_b") ? last - 1 : last};

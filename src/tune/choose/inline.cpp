@@ -31,9 +31,25 @@ bool has_guard(const ir::Expr& value) {
   return found;
 }
 
+/// Is the choice of the guards the same for all neighbours in memory, and are few elements summed,
+/// so that they are loops of their own where nothing has to be chosen?
+bool chooses_between_vectors(const Stage& producer, const Stage& consumer, const Sizes& sizes) {
+  double terms = 1;
+  for (const ir::BlockIter& it : consumer.block->iters)
+    if (it.kind == ir::IterKind::Reduction) terms *= static_cast<double>(sizes.of(it.extent));
+  const auto* store = producer.block->body.as<ir::Store>();
+  if (!store || store->indices.empty() || terms > kUnrolledTaps) return false;
+  bool found = false;
+  ir::walk(producer.values().front(), [&](const ir::Guard& g) {
+    for (const ir::Var& v : ir::vars_of(store->indices.back()))
+      found = found || ir::uses(g.cond, v);
+  });
+  return !found;
+}
+
 bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, const Sizes& sizes) {
   double reads = 0;  // of each element
-  bool in_reduction = false;
+  bool in_reduction = false, in_windows = true;
   const double elements = std::max(producer.points(sizes), 1.0);
   for (const Stage& c : stages) {
     if (c.block == producer.block || !c.reads(producer.result())) continue;
@@ -41,9 +57,13 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, con
     const double per_element = c.points(sizes) / elements;
     reads += static_cast<double>(distinct_loads(c, producer.result())) * per_element;
     in_reduction = in_reduction || (c.kind == StageKind::Reduce && per_element > 1.5);
+    in_windows =
+        in_windows && c.kind == StageKind::Reduce && chooses_between_vectors(producer, c, sizes);
   }
   if (reads <= 1.01) return true;
   const ir::Expr value = producer.values().front();
+  const auto* guard = value.as<ir::Guard>();
+  if (in_windows && guard && guard->yes.as<ir::Load>() && !ir::has_load(guard->no)) return true;
   // Tests in the innermost loop of a reduction hinder everything that makes it fast.
   if (in_reduction && (has_guard(value) || operations(value) > 0)) return false;
   return static_cast<double>(operations(value)) * (reads - 1) <= kKeepCost;

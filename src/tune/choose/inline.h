@@ -5,10 +5,13 @@
 
 namespace tilewright::tune {
 
+/// Taps of a window that are all unrolled.
+constexpr int64_t kUnrolledTaps = 25;
+
 /// Puts stages that compute each element by itself into the stages that read them, unless that
 /// repeats more work than keeping the result costs.
 ///   B[i] = A[i] * 2   C[i] = exp(B[i])   D[i] = C[i] / S[]   ->   D[i] = exp(A[i] * 2) / S[]
-/// Stays: exp that two stages read, padding that a window reads over and over.
+/// Stays: exp that two stages read, padding that a large window, or one whose lanes it cuts, reads.
 void inline_stages(schedule::Schedule& s);
 
 }  // namespace tilewright::tune

@@ -205,10 +205,11 @@ std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns
 }
 
 void round_up_tiles(Schedule& s, const Stage& stage, const BlockRef& block,
-                    const std::vector<std::pair<size_t, int64_t>>& tiles) {
+                    const std::vector<std::pair<size_t, int64_t>>& tiles,
+                    std::optional<size_t> known) {
   std::vector<schedule::Number> multiples(stage.block->iters.size(), 1);
   for (const auto& [iter, size] : tiles)
-    if (!ir::const_int(stage.block->iters[iter].extent)) multiples[iter] = size;
+    if (iter == known || !ir::const_int(stage.block->iters[iter].extent)) multiples[iter] = size;
   s.round_up(block, multiples);
 }
 

@@ -39,9 +39,11 @@ std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns
                                    const Sizes& sizes);
 
 /// Lets the block compute whole tiles, given as iterators and sizes, where the run alone tells how
-/// far an iterator goes. Its result is allocated, and nothing is tiled yet.
+/// far an iterator goes, and along one that is named although its extent is known. Its result is
+/// allocated, and nothing is tiled yet.
 void round_up_tiles(schedule::Schedule& s, const Stage& stage, const schedule::BlockRef& block,
-                    const std::vector<std::pair<size_t, int64_t>>& tiles);
+                    const std::vector<std::pair<size_t, int64_t>>& tiles,
+                    std::optional<size_t> known = {});
 
 /// Makes whole tiles, given as iterators and sizes, of a contraction's results, for instructions
 /// compute no less. Copies of operands with a margin are stages; those of constants are added to

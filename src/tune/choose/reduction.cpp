@@ -6,6 +6,7 @@
 
 #include "ir/build.h"
 #include "tune/choose/attempt.h"
+#include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/pack.h"
 #include "tune/choose/plan.h"
@@ -20,30 +21,30 @@ using schedule::Schedule;
 
 namespace {
 
-// Taps of a window that are all unrolled.
-constexpr int64_t kTaps = 16;
-
 /// An iterator whose neighbours read parts of the same window, if there is one: its results share
-/// what they read.
+/// what they read. The last of several, whose results are the closest in memory.
 std::optional<size_t> window_row(const Stage& stage, size_t lane) {
   const auto& iters = stage.block->iters;
+  std::optional<size_t> found;
   for (size_t i = 0; i < iters.size(); ++i) {
     if (i == lane || iters[i].kind != ir::IterKind::Spatial) continue;
     for (const ir::BlockIter& k : iters) {
       if (k.kind != ir::IterKind::Reduction) continue;
       for (const ir::Load* l : stage.loads())
         for (const ir::Expr& e : l->indices)
-          if (ir::uses(e, iters[i].var) && ir::uses(e, k.var)) return i;
+          if (ir::uses(e, iters[i].var) && ir::uses(e, k.var)) found = i;
     }
   }
-  return std::nullopt;
+  return found;
 }
 
-int64_t rows_of(const ir::Expr& extent, const Sizes& sizes) {
+/// Rows whose sums are kept at once, a few of the registers.
+int64_t rows_of(const ir::Expr& extent, const Sizes& sizes, const ir::TargetSpec& spec) {
   const auto known = ir::const_int(extent);
-  for (const int64_t n : {4, 3, 2})
+  const int64_t most = std::max(spec.vector_registers / 4, 2);
+  for (int64_t n = most; n > most / 2; --n)
     if (known && *known % n == 0) return n;
-  return known ? std::min<int64_t>(*known, 4) : sizes.most(extent) > 2 ? 2 : 1;
+  return known ? std::min<int64_t>(*known, most / 2) : sizes.most(extent) > 2 ? 2 : 1;
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -64,9 +65,9 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
     constant = constant && ir::const_int(it.extent);
     taps *= std::max<int64_t>(sizes.of(it.extent), 1);
   }
-  const bool unrolled = constant && taps <= kTaps;
+  const bool unrolled = constant && taps <= kUnrolledTaps;
   const std::optional<size_t> row = unrolled ? window_row(stage, lane) : std::nullopt;
-  const int64_t rows = row ? rows_of(iters[*row].extent, sizes) : 1;
+  const int64_t rows = row ? rows_of(iters[*row].extent, sizes, spec) : 1;
   // Shorter vectors leave less over, and a tile that is not the only one has whole ones.
   if (columns && *columns < lanes)
     lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(*columns)));

@@ -24,7 +24,11 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   if (!cheap) tiles.push_back(s.cache_write(block, buffer, ir::ScopeKind::Register));
   const size_t across = plan.wide.value_or(plan.lane);
   const int64_t width = plan.wide ? plan.tile.vectors : plan.width();
-  round_up_tiles(s, stage, block, {{across, width}, {plan.row, plan.tile.rows}});
+  // What is kept has room for whole vectors: cut off in the tile, lanes would need masks there.
+  const auto lanes = ir::const_int(stage.block->iters[across].extent);
+  const bool cut = !plan.wide && lanes && *lanes % plan.lanes != 0;
+  round_up_tiles(s, stage, block, {{across, width}, {plan.row, plan.tile.rows}},
+                 cut ? std::optional(across) : std::nullopt);
   const std::vector<LoopRef> loops = s.loops(block);
   const auto& iters = stage.block->iters;
   const auto [l0, l1] = s.split<2>(loops[across], {kOpen, width});
@@ -47,7 +51,7 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   const LoopRef at = order.back();
   std::vector<LoopRef> summed;
   for (const size_t i : plan.reduced) summed.push_back(loops[i]);
-  LoopRef lanes = plan.wide ? loops[plan.lane] : l1, vectors = l1, group;
+  LoopRef inner = plan.wide ? loops[plan.lane] : l1, vectors = l1, group;
   if (plan.dot) {
     const auto [k0, k1] = s.split<2>(summed.back(), {kOpen, plan.dot->group});
     summed.back() = k0;
@@ -55,13 +59,13 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
     if (!plan.wide) {
       const auto [v, l] = s.split<2>(l1, {kOpen, plan.lanes});
       vectors = v;
-      lanes = l;
+      inner = l;
     }
   }
   order.insert(order.end(), summed.begin(), summed.end());
   order.push_back(r1);
   if (plan.wide || plan.dot) order.push_back(vectors);
-  order.push_back(lanes);
+  order.push_back(inner);
   if (plan.dot) order.push_back(group);
   s.reorder(order);
 
@@ -81,9 +85,9 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   s.unroll(r1);
   if (plan.wide || plan.dot) s.unroll(vectors);
   if (plan.dot)
-    s.tensorize(lanes, plan.dot->instruction);
+    s.tensorize(inner, plan.dot->instruction);
   else
-    as_vectors(s, lanes, plan.lanes);
+    as_vectors(s, inner, plan.lanes);
   for (const BlockRef& b : tiles) {
     const std::vector<LoopRef> own = s.loops(b);
     as_vectors(s, own.back(), plan.lanes);

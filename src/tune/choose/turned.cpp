@@ -91,7 +91,10 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
     const int64_t most = std::min(sizes.samples(columns).back() / 2, sizes.most(columns) - 1);
     together = std::clamp<int64_t>(most / plan.tile.rows, 1, together);
   }
-  round_up_tiles(s, stage, block, {{plan.lane, plan.width()}, {plan.row, plan.tile.rows}});
+  // What is kept has room for whole vectors: cut off in the tile, lanes would need masks there.
+  const auto lanes = ir::const_int(iters[plan.lane].extent);
+  round_up_tiles(s, stage, block, {{plan.lane, plan.width()}, {plan.row, plan.tile.rows}},
+                 lanes && *lanes % plan.lanes != 0 ? std::optional(plan.lane) : std::nullopt);
   const std::vector<LoopRef> loops = s.loops(block);
   const auto [l0, l1] = s.split<2>(loops[plan.lane], {kOpen, plan.width()});
   const auto [q0, r0, r1] = s.split<3>(loops[plan.row], {kOpen, together, plan.tile.rows});

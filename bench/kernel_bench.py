@@ -3,7 +3,7 @@
 """The kernel benchmark: shares of peak and of roofs by build/release/bench/{kernels,roofs}, then GEMMs and whole
 convolution layers against their peers.
 
-  kernels.py [--rounds N] [--only shares|roofs|gemm|layers] [--out FILE]
+  kernel_bench.py [--rounds N] [--only shares|roofs|gemm|layers] [--out FILE]
 
 Every contender runs in a process of its own on one thread; rounds are interleaved and start with another
 contender each time. A time is the 20 % quantile over all calls. Results are data: bench/results/<cpu>.json;

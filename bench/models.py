@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`make bench`: models against other engines, their kernels against the machine's limit, and what parts of the compiler are worth.
+
+  models.py [--only MODEL …] [--threads 1,2] [--rounds N] [--precision f32,bf16] [--engines tilewright,…]
+            [--part race,kernels,ablations,cells,scaling] [--out NAME]
+
+Writes bench/results/<cpu>-models.{json,md} and a plot for each table. What was measured before stays in the JSON unless it is
+measured again; a run that was stopped goes on where it was.
+"""
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import ablations
+import cells
+import contest
+import kernel_shares
+import plot
+import race
+import report
+import scaling
+import zoo
+from engines import ENGINES
+from stats import describe
+
+PARTS = ["race", "kernels", "ablations", "cells", "scaling"]
+SCALED = ["resnet50", "bert_base"]
+
+
+class Progress:
+    """One line on the terminal, or a line for each piece of work in a log."""
+
+    def __init__(self, pieces):
+        self.pieces, self.done, self.what, self.start = pieces, 0, "", time.monotonic()
+
+    def begin(self, what):
+        self.what = what
+        self("")
+        if not sys.stderr.isatty():
+            print(self.line(""), file=sys.stderr, flush=True)
+
+    def end(self):
+        self.done += 1
+
+    def line(self, step):
+        passed = time.monotonic() - self.start
+        left = f", about {passed / self.done * (self.pieces - self.done) / 60:.0f} min left" if self.done else ""
+        return f"[{self.done + 1}/{self.pieces}{left}] {self.what} {step}"
+
+    def __call__(self, step):
+        if sys.stderr.isatty():
+            print("\r\033[K" + self.line(step)[:150], end="", file=sys.stderr, flush=True)
+
+
+def comma(kinds):
+    def parse(text):
+        values = text.split(",")
+        if unknown := [v for v in values if v not in kinds]:
+            raise argparse.ArgumentTypeError(f"no {unknown[0]}; there are {', '.join(kinds)}")
+        return values
+    return parse
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=zoo.NAMES, default=zoo.NAMES, metavar="MODEL")
+    parser.add_argument("--threads", type=comma(["1", "2"]), default=["1", "2"])
+    parser.add_argument("--precision", type=comma(list(race.TABLES)), default=list(race.TABLES))
+    parser.add_argument("--part", type=comma(PARTS), default=PARTS)
+    parser.add_argument("--engines", type=comma(list(ENGINES)), default=list(ENGINES))
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--out", type=Path, default=contest.ROOT / "bench/results" / f"{race.machine()}-models")
+    return parser.parse_args()
+
+
+def empty_times(threads, options, progress):
+    """Of a call that does next to nothing, by engine."""
+    row = race.run("empty", threads, "f32", options.engines, min(options.rounds, 5), progress)
+    return {name: describe(rounds)["p20"] for name, rounds in row["raw"].items()}
+
+
+def work(options, results):
+    """Pieces of work: a name, and what does it."""
+    if "race" in options.part:
+        for precision in options.precision:
+            for threads in options.threads:
+                yield f"empty model {threads}", lambda p, t=threads: results["empty"].update({t: empty_times(int(t), options, p)})
+                for name in options.only:
+                    yield (f"{name} {precision} {threads} threads",
+                           lambda p, n=name, t=threads, k=precision: results["race"].setdefault(k, {}).setdefault(n, {}).update(
+                               {t: race.judge(race.run(n, int(t), k, options.engines, options.rounds, p), results["empty"][t])}))
+    if "kernels" in options.part:
+        for name in options.only:
+            yield f"{name} kernels", lambda p, n=name: results["kernels"].update({n: kernels(n)})
+    if "ablations" in options.part:
+        for name in options.only:
+            yield f"{name} ablations", lambda p, n=name: once(results["ablations"], n, options, lambda: ablations.of_model(n, options.rounds, p))
+    if "cells" in options.part:
+        for name in cells.CELLS:
+            yield f"{name} fused", lambda p, n=name: once(results["cells"], n, options, lambda: ablations.of_cell(n, options.rounds, p))
+    if "scaling" in options.part:
+        for name in [n for n in SCALED if n in options.only]:
+            yield f"{name} scaling", lambda p, n=name: once(results["scaling"], n, options, lambda: scaling.measure(n, options.rounds, p))
+
+
+def once(results, name, options, measure):
+    """What this compiler was measured at before is not measured again."""
+    key = {"compiler": race.compiler(), "rounds": options.rounds}
+    if results.get(name, {}).get("key") != key:
+        results[name] = measure() | {"key": key}
+
+
+def kernels(name):
+    measured = kernel_shares.measure(zoo.make(name), race.BUILD / "kernels" / f"{name}.json", seconds=20)
+    return {"summary": kernel_shares.summary(measured), "worst": kernel_shares.worst(measured, 10)}
+
+
+def write(results, out):
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.with_name(out.name + ".json").write_text(json.dumps(results, indent=1) + "\n")
+    out.with_name(out.name + ".md").write_text(report.markdown(results))
+    for precision, models in results["race"].items():
+        rows = {m: {int(t): (r["ratio"], r["interval"]) for t, r in by.items() if "ratio" in r} for m, by in models.items()}
+        rows = {m: r for m, r in rows.items() if r}
+        if rows:
+            title = {"f32": "f32", "bf16": "reduced precision allowed"}[precision]
+            out.with_name(f"{out.name}-{precision}.svg").write_text(plot.chart(f"Times the speed of the best peer, {title}", rows))
+
+
+def main():
+    options = arguments()
+    file = options.out.with_name(options.out.name + ".json")
+    results = json.loads(file.read_text()) if file.exists() else {}
+    for part in ("empty", *PARTS):
+        results.setdefault(part, {})
+    results |= {"machine": race.machine(), "date": race.now(), "versions": race.versions()}
+    pieces = list(work(options, results))
+    progress = Progress(len(pieces))
+    for name, do in pieces:
+        progress.begin(name)
+        do(progress)
+        progress.end()
+        write(results, options.out)
+    print(f"\nwritten to {options.out}.md")
+
+
+main()

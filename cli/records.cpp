@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/records/records.h"
+
+#include <fstream>
+#include <iostream>
+
+#include "commands.h"
+#include "support/diagnostic.h"
+#include "support/str.h"
+
+namespace tilewright::cli {
+namespace {
+
+using tune::Database;
+using tune::Records;
+
+std::string line(const char* format, auto... values) {
+  char text[300];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+/// `1.213x (1.180 … 1.242)`: how much faster than the default schedule.
+std::string gain_of(const tune::Record& r) {
+  const tune::Estimate& e = r.measurement.ratio;
+  return line("%.3fx (%.3f … %.3f)", 1 / e.median, 1 / e.high, 1 / e.low);
+}
+
+void list(Records& records) {
+  std::cout << line("%6s %6s  %-26s %-9s %s\n", "trials", "failed", "gain of the best, 95 %", "use",
+                    "kernel");
+  for (const Records::Summary& s : records.summaries())
+    std::cout << line("%6lld %6lld  %-26s %-9s %s\n", static_cast<long long>(s.trials),
+                      static_cast<long long>(s.failed), s.best ? gain_of(*s.best).c_str() : "none",
+                      !s.choice          ? "-"
+                      : s.choice->record ? "tuned"
+                                         : "default",
+                      s.name.c_str());
+}
+
+void best(Records& records) {
+  for (const Records::Summary& s : records.summaries()) {
+    const tune::Record* r = s.choice && s.choice->record ? &*s.choice->record
+                            : s.best                     ? &*s.best
+                                                         : nullptr;
+    if (!r) continue;
+    std::cout << "// " << s.name << ": " << line("%.1f us, ", r->measurement.time.median * 1e6)
+              << gain_of(*r);
+    if (s.choice) std::cout << "; " << s.choice->reason;
+    std::cout << "\n" << r->trace << "\n";
+  }
+}
+
+/// Of an import or a merge; broken lines are no failure of the command.
+int report(const tune::Imported& result) {
+  std::cout << result.added << " records added, " << result.known << " were there\n";
+  for (const std::string& problem : result.problems)
+    std::cerr << "warning: left out " << problem << "\n";
+  return 0;
+}
+
+[[noreturn]] void cannot(const char* what, const std::string& path) {
+  throw Error({.code = "driver.file.open",
+               .at = {},
+               .message = str("cannot ", what, " `", path, "`"),
+               .notes = {},
+               .help = "check its name and its rights"});
+}
+
+struct State {
+  std::string database, file, output;
+  int64_t keep = 1;
+};
+
+int import(const State& s) {
+  std::ifstream in(s.file, std::ios::binary);
+  if (!in) cannot("read", s.file);
+  Records records(s.database, Database::Mode::Create);
+  return report(tune::import_lines(records, in));
+}
+
+void write_lines(const State& s) {
+  Records records(s.database, Database::Mode::Existing);
+  if (s.output.empty()) return tune::export_lines(records, std::cout);
+  std::ofstream out(s.output, std::ios::binary);
+  if (!out) cannot("write", s.output);
+  tune::export_lines(records, out);
+}
+
+}  // namespace
+
+Action add_records(CLI::App& app) {
+  CLI::App* c =
+      app.add_subcommand("records", "Look at tuning records, and move them between files");
+  c->require_subcommand(1);
+  const auto s = std::make_shared<State>();
+  const auto action = std::make_shared<Action>();
+  const auto add = [&](const char* name, const char* what, std::function<int(const State&)> run) {
+    CLI::App* sub = c->add_subcommand(name, what);
+    sub->add_option("DB", s->database, "the file of records")->required();
+    sub->callback([=] { *action = [s, run] { return run(*s); }; });
+    return sub;
+  };
+  const auto existing = [](void (*use)(Records&)) {
+    return [use](const State& s) {
+      Records records(s.database, Database::Mode::Existing);
+      use(records);
+      return 0;
+    };
+  };
+  add("list", "One line for each kernel and machine", existing(list));
+  add("best", "The best schedule of each kernel, as text", existing(best));
+  add("export", "Write all records as lines of JSON", [](const State& s) {
+    write_lines(s);
+    return 0;
+  })->add_option("-o", s->output, "the file to write; standard output without it");
+  add("import", "Add the records of lines of JSON; broken lines are left out", import)
+      ->add_option("FILE", s->file, "the lines")
+      ->required();
+  add("merge", "Add the records of another file",
+      [](const State& s) {
+        Records into(s.database, Database::Mode::Create), from(s.file, Database::Mode::Existing);
+        return report(tune::merge(into, from));
+      })
+      ->add_option("OTHER", s->file, "the file to take them from")
+      ->required();
+  add("prune", "Keep only the best of each kernel and machine",
+      [](const State& s) {
+        Records records(s.database, Database::Mode::Existing);
+        std::cout << records.prune(s.keep) << " records removed, " << records.count() << " left\n";
+        return 0;
+      })
+      ->add_option("--keep", s->keep, "how many to keep of each, beside the chosen one")
+      ->check(CLI::NonNegativeNumber);
+  return [action] { return (*action)(); };
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/measure/native.h"
+
+#include <cstring>
+
+#include "arith/context.h"
+#include "ir/rewrite.h"
+#include "target/host.h"
+
+namespace tilewright::tune {
+namespace {
+
+int64_t evaluated(const ir::Expr& size, const Task& task) {
+  ir::VarMap values;
+  for (size_t i = 0; i < task.func.symbols.size(); ++i)
+    values[task.func.symbols[i].var] = task.symbols.at(i);
+  const auto n = ir::const_int(arith::Context().simplify(ir::substitute(size, values)));
+  require(n.has_value(), "a workspace's size is not an expression of the symbols");
+  return *n;
+}
+
+int64_t bytes_of(ir::Elem elem, const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (const int64_t e : shape) count *= e;
+  return (count * ir::bits(elem) + 7) / 8;
+}
+
+}  // namespace
+
+NativeCode build_native(const Task& task, const schedule::Trace& trace) {
+  const LoweredKernel lowered =
+      lower_kernel(scheduled(task, trace), task.constants, inputs_of(task.func), task.target);
+  NativeCode out{.run = target::llvm::emit_object(lowered.run, task.target),
+                 .prepare = {},
+                 .taken = lowered.taken,
+                 .prepared = lowered.prepared,
+                 .packed = {}};
+  if (lowered.prepare)
+    out.prepare = target::llvm::emit_object(*lowered.prepare, target::parse_target("host"));
+  for (const auto& [elem, shape] : lowered.packed) out.packed.push_back(bytes_of(elem, shape));
+  out.shared_bytes = evaluated(out.run.workspace.shared, task);
+  out.worker_bytes = evaluated(out.run.workspace.per_worker, task);
+  return out;
+}
+
+LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
+                       const std::vector<std::vector<void*>>& buffers, const Task& task,
+                       tw_host host)
+    : kernel_(target::llvm::load(code.run, {})),
+      function_(kernel_.function()),
+      symbols_(task.symbols),
+      host_(host) {
+  std::vector<void*> packed;
+  for (const int64_t bytes : code.packed) {
+    packed.push_back(memory_.emplace_back(bytes).data());
+    std::memset(packed.back(), 0, static_cast<size_t>(bytes));
+  }
+  if (code.prepare) {
+    std::vector<void*> prepare;
+    for (const size_t i : code.prepared) prepare.push_back(buffers[0][i]);
+    prepare.insert(prepare.end(), packed.begin(), packed.end());
+    target::llvm::load(*code.prepare, {}).call(prepare);
+  }
+  for (size_t s = 0; s < buffers.size(); ++s) {
+    std::vector<void*>& set = buffers_.emplace_back();
+    for (const size_t i : code.taken) set.push_back(buffers[s][i]);
+    for (size_t p = 0; p < packed.size(); ++p) {
+      if (s > 0) {
+        void* copy = memory_.emplace_back(code.packed[p]).data();
+        std::memcpy(copy, packed[p], static_cast<size_t>(code.packed[p]));
+        set.push_back(copy);
+      } else {
+        set.push_back(packed[p]);
+      }
+    }
+    for (size_t i = arguments.inputs(); i < arguments.count(); ++i) set.push_back(buffers[s][i]);
+  }
+  host_.workspace = memory_.emplace_back(code.shared_bytes).data();
+  host_.scratch = memory_.emplace_back(code.worker_bytes * host.workers).data();
+  host_.scratch_bytes = code.worker_bytes;
+}
+
+}  // namespace tilewright::tune

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task's code, and what it takes to call it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "target/llvm/compile.h"
+#include "tune/measure/arguments.h"
+#include "tune/measure/build.h"
+#include "tune/measure/task.h"
+
+namespace tilewright::tune {
+
+/// What a candidate becomes. It holds bytes only: what code can be loaded from in any process.
+struct NativeCode {
+  target::Kernel run;
+  std::optional<target::Kernel> prepare;       // for this machine
+  std::vector<size_t> taken, prepared;         // as in LoweredKernel
+  std::vector<int64_t> packed;                 // bytes of each
+  int64_t shared_bytes = 0, worker_bytes = 0;  // of its workspace, for the task's symbols
+};
+NativeCode build_native(const Task& task, const schedule::Trace& trace);
+
+/// Code in this process, with several sets of arguments to call it on in turn: a model does not
+/// call a kernel twice on the same data, and finds little of it in the nearest cache.
+class LoadedCode {
+ public:
+  /// `buffers[s][i]` is parameter i of set s; they stay where they are.
+  LoadedCode(const NativeCode& code, const Arguments& arguments,
+             const std::vector<std::vector<void*>>& buffers, const Task& task, tw_host host);
+  void call(size_t set) const { function_(buffers_[set].data(), symbols_.data(), &host_); }
+
+ private:
+  target::llvm::JitKernel kernel_;
+  tw_kernel function_;
+  std::vector<std::vector<void*>> buffers_;  // in the order of the code's own parameters
+  std::vector<Memory> memory_;
+  std::vector<int64_t> symbols_;
+  tw_host host_;
+};
+
+}  // namespace tilewright::tune

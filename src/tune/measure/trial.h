@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the child process of one candidate does: builds it, checks it, times it.
+#pragma once
+
+#include "runtime/thread_pool.h"
+#include "tune/measure/child.h"
+#include "tune/measure/native.h"
+#include "tune/measure/runner.h"
+
+namespace tilewright::tune {
+
+struct MeasureOptions {
+  int threads = 1;                          // of the kernel
+  double build_seconds = 10;                // at most, for one candidate
+  double run_seconds = 4;                   // at most, checking and all repeats included
+  double sample_seconds = 0.06;             // about, for all repeats of a quick kernel
+  int repeats = 25;                         // at most
+  int64_t memory_bytes = int64_t{1} << 30;  // for building and running, beside the arguments
+  uint64_t seed = 1;                        // of the arguments
+};
+
+/// What all candidates of a task are compared with: the default schedule.
+struct Reference {
+  NativeCode code;
+  Arguments arguments;
+  std::vector<Memory> results;  // one for each parameter from arguments.inputs() on
+  bool from_floats = false;
+  double seconds = 0;   // of one call, roughly
+  std::string problem;  // why there is none; then nothing can be measured
+};
+
+/// Copies of all arguments, as many as it takes to be more than the caches next to the core hold.
+class ArgumentSets {
+ public:
+  ArgumentSets(const Arguments& arguments, const ir::TargetSpec& target);
+  const std::vector<std::vector<void*>>& buffers() const { return buffers_; }
+  size_t count() const { return buffers_.size(); }
+  /// Everything as before the first call.
+  void restore(size_t set) const;
+
+ private:
+  const Arguments& arguments_;
+  std::vector<Memory> memory_;
+  std::vector<std::vector<void*>> buffers_;
+};
+
+/// How a candidate becomes code: build_native, but for back ends and tests of their own.
+using Build = NativeCode (*)(const Task& task, const schedule::Trace& trace);
+
+/// The work of a child. Sends "built" when the code is there, waits for the word to run it, then
+/// sends the measurement; when building fails, the measurement alone.
+void run_trial(const Task& task, const schedule::Trace& trace, const Reference& reference,
+               const MeasureOptions& options, Build build, runtime::ThreadPool* pool,
+               const Link& link);
+
+/// Calls the reference once and puts its results where the parent sees them: `shared` holds a
+/// double, the seconds of a call, then the results one after the other, each from a multiple of 64.
+void run_reference(const Task& task, const Reference& reference, std::byte* shared,
+                   runtime::ThreadPool* pool, const Link& link);
+int64_t shared_bytes_of(const Arguments& arguments);
+
+std::string encoded(const Measurement& m);
+/// Throws std::exception for what no trial sends.
+Measurement decoded(const std::string& message);
+
+}  // namespace tilewright::tune

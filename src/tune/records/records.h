@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of records: what was ever measured, and what was made of it. SQLite keeps it whole through
+// crashes, power cuts and full disks; several processes may use it at once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tune/records/database.h"
+#include "tune/records/record.h"
+
+namespace tilewright::tune {
+
+/// Which schedule a kernel is compiled with, as tuning has decided in the context of a model.
+struct Choice {
+  std::optional<Record> record;  // none: the default schedule, because nothing helps
+  std::string reason;            // for people
+};
+
+class Records {
+ public:
+  /// A file of another program, a damaged one, or one of a newer Tilewright is refused with an
+  /// Error, and left as it is. An older one is brought up to date.
+  Records(const std::filesystem::path& path, Database::Mode mode);
+
+  /// All of them or, with an Error, none. When it returns they are on the disk. Gives how many were
+  /// not there before.
+  size_t add(std::span<const Record> records);
+
+  /// The successful record with the least time relative to the default schedule.
+  std::optional<Record> best(const std::string& workload, const std::string& target);
+  /// All records of a kernel on a machine, in the order they came.
+  std::vector<Record> of(const std::string& workload, const std::string& target);
+  /// Any record at all, in the order they came.
+  void each(const std::function<void(const Record&)>& use);
+
+  /// `record` is an id, or 0 for the default schedule.
+  void choose(const std::string& workload, const std::string& target, int64_t record,
+              const std::string& reason);
+  std::optional<Choice> chosen(const std::string& workload, const std::string& target);
+  /// What to compile a kernel with: what was chosen, or else the best if it beats the default
+  /// schedule beyond doubt.
+  std::optional<Choice> to_use(const std::string& workload, const std::string& target);
+
+  /// One line for each kernel and machine.
+  struct Summary {
+    std::string name, target, workload;
+    int64_t trials = 0, failed = 0;
+    std::optional<Record> best;
+    std::optional<Choice> choice;
+  };
+  std::vector<Summary> summaries();
+
+  /// Leaves the best `keep` of each kernel and machine, and what is chosen. Gives how many went.
+  int64_t prune(int64_t keep);
+
+  int64_t count();
+  const std::filesystem::path& path() const { return database_.path(); }
+
+  static constexpr int kVersion = 2;  // of the tables
+
+ private:
+  void prepare(Database::Mode mode);
+  int64_t id_of(const char* table, const std::string& text, const std::string& name = {});
+  std::optional<int64_t> find(const char* table, const std::string& text);
+
+  Database database_;
+};
+
+/// All records as lines of JSON, each kernel and machine described once, before its first record.
+void export_lines(Records& records, std::ostream& out);
+
+struct Imported {
+  size_t added = 0, known = 0;
+  std::vector<std::string> problems;  // a line that could not be read, and why; it is left out
+};
+/// Reads such lines. A broken one is reported, never fatal.
+Imported import_lines(Records& records, std::istream& in);
+
+/// The records and choices of another file that are not in this one.
+Imported merge(Records& into, Records& from);
+
+}  // namespace tilewright::tune
