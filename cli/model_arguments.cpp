@@ -30,6 +30,10 @@ void ModelArguments::add(CLI::App& command) {
       "--records", records, "schedules that `tune` has found, for the kernels they are for");
   command.add_flag("--require-records", require_records, "refuse kernels that were never tuned")
       ->needs(from);
+  command
+      .add_option("--precision", precision,
+                  "f32, or bf16: products of f32 multiply rounded factors, sums stay f32")
+      ->check(CLI::IsMember({"f32", "bf16"}));
   command.add_flag("--no-cache", no_cache, "make every kernel anew, and keep none");
 }
 
@@ -49,6 +53,7 @@ driver::ModelOptions ModelArguments::options() const {
   for (size_t i = 1; i < targets.size(); ++i)
     options.more_targets.push_back(driver::target_from_name(targets[i]));
   options.skip = skip;
+  options.precision = driver::precision_from_name(precision);
   if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
   if (!records.empty())
     options.schedules = driver::schedules_from(

@@ -15,7 +15,7 @@ namespace tilewright::cli {
 struct ModelArguments {
   std::string model;
   std::vector<std::string> targets{"host"}, dims, skip;
-  std::string records;
+  std::string records, precision = "f32";
   bool no_cache = false, require_records = false;
 
   void add(CLI::App& command);

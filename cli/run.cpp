@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <iostream>
+#include <optional>
 
 #include "commands.h"
 #include "driver/check_model.h"
@@ -66,7 +67,7 @@ Action add_check(CLI::App& app) {
   struct State {
     ModelArguments model;
     std::string inputs, against = "reference", repro = "repro";
-    double tolerance = 1e-4;
+    std::optional<double> tolerance;
   };
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
@@ -77,13 +78,16 @@ Action add_check(CLI::App& app) {
   c->add_option("--against", s->against,
                 "reference: the interpreter; onnxruntime: that of $TILEWRIGHT_PYTHON or python3")
       ->check(CLI::IsMember({"reference", "onnxruntime"}));
-  c->add_option("--tolerance", s->tolerance, "greatest difference, relative to the greatest value");
+  c->add_option("--tolerance", s->tolerance,
+                "greatest difference, relative to the greatest value: 1e-4, or 2^-7 with bf16");
   c->add_option("--repro", s->repro,
                 "on a difference, write the first wrong operator to NAME.tw and NAME.npz");
   return [s] {
     const std::vector<frontend::NamedTensor> inputs = read_inputs(s->inputs);
     driver::CheckOptions options{
-        .model = s->model.options(), .tolerance = s->tolerance, .values = {}, .repro = s->repro};
+        .model = s->model.options(), .tolerance = 1e-4, .values = {}, .repro = s->repro};
+    if (options.model.precision != ir::Elem::F32) options.tolerance = 0x1p-7;
+    if (s->tolerance) options.tolerance = *s->tolerance;
     if (s->against == "onnxruntime")
       options.values = driver::run_onnx_runtime(s->model.model, inputs);
     const driver::CheckReport report =

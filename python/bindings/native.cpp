@@ -79,12 +79,14 @@ nb::list reference(const nb::object& model, const nb::list& inputs) {
 
 /// A Module, and what is slower than it should be, a line each.
 nb::tuple compile(const nb::object& model, const std::string& target, const Dims& dims,
-                  const std::vector<std::string>& skip, int32_t threads, bool cache) {
+                  const std::vector<std::string>& skip, int32_t threads, bool cache,
+                  const std::string& precision) {
   const graph::Graph graph = read(model, dims);
   std::vector<std::string> warnings;
   driver::ModelOptions options;
   options.target = target::parse_target(target);
   options.skip = skip;
+  options.precision = driver::precision_from_name(precision);
   options.warn = [&](const std::string& line) { warnings.push_back(line); };
   if (cache) options.cache = std::make_shared<driver::KernelCache>();
   Module module;
@@ -96,10 +98,12 @@ nb::tuple compile(const nb::object& model, const std::string& target, const Dims
 }
 
 std::string emit(const nb::object& model, const std::string& stage, const std::string& target,
-                 const Dims& dims, const std::vector<std::string>& skip) {
+                 const Dims& dims, const std::vector<std::string>& skip,
+                 const std::string& precision) {
   driver::ModelOptions options;
   options.target = target::parse_target(target);
   options.skip = skip;
+  options.precision = driver::precision_from_name(precision);
   return driver::emit_model(read(model, dims), options, stage);
 }
 
@@ -126,9 +130,9 @@ nb::list onnx_rules() {
 NB_MODULE(_native, m) {
   python::bind_error(m);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"),
-        nb::arg("threads"), nb::arg("cache"));
+        nb::arg("threads"), nb::arg("cache"), nb::arg("precision"));
   m.def("emit", emit, nb::arg("model"), nb::arg("stage"), nb::arg("target"), nb::arg("dims"),
-        nb::arg("skip"));
+        nb::arg("skip"), nb::arg("precision"));
   python::bind_module(m);
   nb::module_ te = m.def_submodule("te");
   python::bind_expressions(te);

@@ -51,25 +51,28 @@ def _ranges(dims: Optional[Dims]):
 
 
 def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional[Dims] = None, skip: Sequence[str] = (),
-            example_inputs: Any = None, dynamic_shapes: Any = None, cache: bool = True) -> Module:  # noqa: A001 -- the name users expect
+            example_inputs: Any = None, dynamic_shapes: Any = None, cache: bool = True,
+            precision: str = "f32") -> Module:  # noqa: A001 -- the name users expect
     """Compiles a model for a target and returns a Module that runs it here.
 
     `dims` maps names of dimensions to a value, a (low, high) range, or (low, high, points) with values that get kernels of
     their own; `threads` is the module's default for running and never changes its bits. A torch.nn.Module is exported with
     `example_inputs` (and `dynamic_shapes`, as torch.onnx.export takes them). Kernels are kept in the cache of the command line
-    (`tilewright cache`), unless `cache` is false. A PerformanceWarning names each kernel that is not fast.
+    (`tilewright cache`), unless `cache` is false. With the `precision` "bf16" products of f32 multiply rounded factors; sums and all else stay f32.
+    A PerformanceWarning names each kernel that is not fast.
     """
     with path_or_bytes(model, example_inputs, dynamic_shapes) as given:
-        module, slow = _native.compile(given, target, _ranges(dims), list(skip), threads, cache)
+        module, slow = _native.compile(given, target, _ranges(dims), list(skip), threads, cache, precision)
     for line in slow:
         warnings.warn(line, PerformanceWarning, stacklevel=2)
     return Module(module)
 
 
-def emit(model: Model, stage: str, target: str = "host", dims: Optional[Dims] = None, skip: Sequence[str] = ()) -> str:
+def emit(model: Model, stage: str, target: str = "host", dims: Optional[Dims] = None, skip: Sequence[str] = (),
+         precision: str = "f32") -> str:
     """A point of the path as text: graph, fused, te, loops, scheduled, final or code."""
     with path_or_bytes(model) as given:
-        return _native.emit(given, stage, target, _ranges(dims), list(skip))
+        return _native.emit(given, stage, target, _ranges(dims), list(skip), precision)
 
 
 def load(twm: Union[Path, bytes], threads: int = 0) -> Module:

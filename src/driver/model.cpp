@@ -106,10 +106,21 @@ graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
   passes.services.vector_bits = options.target.vector_bits;
   require_known(options.skip);
   passes.skip = options.skip;
+  passes.factors = options.precision;
   return graph::run(graph::default_pipeline(), model, passes);
 }
 
 }  // namespace
+
+ir::Elem precision_from_name(std::string_view name) {
+  for (const ir::Elem elem : {ir::Elem::F32, ir::Elem::BF16})
+    if (ir::name(elem) == name) return elem;
+  throw Error({.code = "driver.precision.name",
+               .at = {},
+               .message = str("there is no precision `", name, "`"),
+               .notes = {},
+               .help = "use f32, or bf16 for products of rounded factors"});
+}
 
 bool shares_memory(const ModelOptions& options) {
   return std::ranges::find(options.skip, kMemoryPlan) == options.skip.end();

@@ -23,6 +23,7 @@ struct ModelOptions {
   std::vector<ir::TargetSpec> more_targets;  // further machines that the same module is for
   target::EmitOptions emit;
   std::vector<std::string> skip;             // graph passes and the like that are left out
+  ir::Elem precision = ir::Elem::F32;        // of the factors of products of f32
   int threads = 0;                           // of the compiler; 0: as many as there are CPUs
   std::shared_ptr<const KernelCache> cache;  // of compiled kernels; may be null
   Schedules schedules;                       // from tuning; may be empty
@@ -30,6 +31,9 @@ struct ModelOptions {
   std::function<void(size_t done, size_t all)> progress;
   std::function<void(const std::string&)> warn;  // what is slower than it should be, a line each
 };
+
+/// f32 or bf16; an Error for another name.
+ir::Elem precision_from_name(std::string_view name);
 
 /// Do values share places in the arena? Not when `memory_plan` is left out.
 bool shares_memory(const ModelOptions& options);

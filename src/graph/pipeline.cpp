@@ -14,6 +14,7 @@ namespace {
 // clang-format off
 constexpr Pass kDefault[] = {
     {"remove_dead", remove_dead},
+    {"integer_products", integer_products},
     {"fold_constants", fold_constants},
     {"simplify_algebra", simplify_algebra},
     {"recover_activations", recover_activations},
@@ -30,6 +31,8 @@ constexpr Pass kDefault[] = {
     {"merge_products", merge_products},
     {"index_parts", index_parts},
     {"eliminate_common", eliminate_common},
+    {"narrow_products", narrow_products},
+    {"fold_constants", fold_constants},  // weights in the narrower type
     {"remove_dead", remove_dead},
     {"fuse", fuse},
     {"assign_layouts", assign_layouts},

@@ -56,6 +56,7 @@ struct Pass {
 struct PassContext {
   Services services;
   std::vector<std::string> skip;                         // names of passes left out
+  ir::Elem factors = ir::Elem::F32;                      // what products of f32 multiply
   std::function<void(const Pass&, const Graph&)> after;  // called after each pass; may be empty
   std::vector<PassTime> times;                           // one entry per pass that ran
   FusionReport fusion;

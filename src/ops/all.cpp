@@ -16,6 +16,7 @@
 #include "ops/ops.h"
 #include "ops/quantized.h"
 #include "ops/strings.h"
+#include "ops/to_f32.h"
 
 namespace tilewright::ops {
 namespace {
@@ -44,7 +45,9 @@ std::vector<const OpDef*> collect() {
   family(contrib_math_ops());
   one(conv_integer_op());
   one(conv_op());
+  one(conv_to_f32_op());
   one(conv_transpose_op());
+  one(conv_transpose_to_f32_op());
   family(cumulative_ops());
   one(deform_conv_op());
   one(dequantize_op());
@@ -67,6 +70,7 @@ std::vector<const OpDef*> collect() {
   one(matmul_integer_op());
   one(matmul_nbits_op());
   one(matmul_op());
+  one(matmul_to_f32_op());
   one(max_pool_indices_op());
   one(max_pool_op());
   one(max_unpool_op());

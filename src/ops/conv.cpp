@@ -5,9 +5,11 @@
 
 #include "graph/onnx_node.h"
 #include "ir/print.h"
+#include "ops/byte_factors.h"
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/ops.h"
+#include "ops/to_f32.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -55,10 +57,10 @@ Shape infer_shape(const Call& call) {
 }
 
 /// Y[n, m, o…] = sum over c, k… of P[n, group of m, c, o * stride + k * dilation…] * W[m, c, k…]
-te::Tensor plain(const Call& call, const te::Tensor& input, const te::Tensor& weights,
-                 ir::Elem acc) {
+te::Tensor plain(const Call& call, const te::Tensor& input, const te::Tensor& weights, ir::Elem acc,
+                 const te::Expr& around = 0) {
   const Geometry g = geometry(call);
-  const te::Tensor x = padded(input, 2, g.windows, 0);
+  const te::Tensor x = padded(input, 2, g.windows, around);
   std::vector<te::Axis> over = {te::reduce_axis(g.per_group_in, "rc")};
   for (size_t d = 0; d < g.windows.size(); ++d)
     over.push_back(te::reduce_axis(g.windows[d].kernel, str("k", d)));
@@ -78,19 +80,34 @@ te::Tensor plain(const Call& call, const te::Tensor& input, const te::Tensor& we
   });
 }
 
+void check_bias(const Call& call) {
+  if (!call.has(2)) return;
+  need_rank(call, 2, 1);
+  call.equal(call.shape(2)[0], call.shape(1)[0], "the bias and the output channels");
+}
+
 std::vector<Type> infer(const Call& call) {
   need_float(call, 0);
   need_same_elem(call, 0, 1);
-  if (call.has(2)) {
-    need_same_elem(call, 0, 2);
-    need_rank(call, 2, 1);
-    call.equal(call.shape(2)[0], call.shape(1)[0], "the bias and the output channels");
-  }
+  if (call.has(2)) need_same_elem(call, 0, 2);
+  check_bias(call);
   return {tensor_of(call.elem(0), infer_shape(call))};
 }
 
+std::vector<Type> infer_to_f32(const Call& call) {
+  need_narrow_factors(call);
+  check_bias(call);
+  return {tensor_of(ir::Elem::F32, infer_shape(call))};
+}
+
+te::Tensor plain_sum(const Call& call) {
+  return plain(call, call.in(0), call.in(1), wide(call.elem(0)));
+}
 std::vector<te::Tensor> define(const Call& call) {
-  return {conv_result(call, plain(call, call.in(0), call.in(1), wide(call.elem(0))))};
+  return {conv_result(call, plain_sum(call), call.elem(0))};
+}
+std::vector<te::Tensor> define_to_f32(const Call& call) {
+  return {conv_result(call, plain_sum(call), ir::Elem::F32)};
 }
 
 std::vector<Type> infer_integer(const Call& call) {
@@ -106,7 +123,34 @@ std::vector<Type> infer_integer(const Call& call) {
   return {tensor_of(ir::Elem::I32, infer_shape(call))};
 }
 
+/// Padding stands for 0, and so has the value of the zero point.
+std::vector<te::Tensor> define_bytes(const Call& call, const ByteFactors& factors) {
+  te::Expr zero = te::cast(ir::Elem::I32, factors.a_more);
+  if (call.has(2)) {
+    const te::Tensor& z = call.in(2);
+    const At first(static_cast<size_t>(z.rank()), te::Expr(0));
+    zero = te::cast(ir::Elem::I32, z.at(first)) + factors.a_more;
+  }
+  const te::Expr around = te::cast(ir::Elem::U8, zero);
+  const te::Tensor sums = plain(call, factors.a, factors.b, ir::Elem::I32, around);
+  if (factors.centered) return {sums};
+  std::vector<te::Axis> over;
+  for (size_t d = 1; d < call.shape(1).size(); ++d)
+    over.push_back(te::reduce_axis(call.shape(1)[d], str("k", d)));
+  const te::Tensor filters =
+      te::compute("filter_sums", {te::Expr(call.shape(1)[0])}, [&](const te::Var& m) {
+        At at = {m};
+        at.insert(at.end(), over.begin(), over.end());
+        return te::sum(te::cast(ir::Elem::I32, factors.b.at(at)), te::Axes(over));
+      });
+  return {te::compute("conv_integer", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+    // Sums of constants first: the convolution's kernel ends with what follows it.
+    return filters(axes[1]) * (0 - zero) + sums.at(indices_of(axes));
+  })};
+}
+
 std::vector<te::Tensor> define_integer(const Call& call) {
+  if (const auto factors = byte_factors(call)) return define_bytes(call, *factors);
   const auto centered = [&](size_t i) {
     const te::Tensor& t = call.in(i);
     return te::compute(str(t.name(), "_centered"), shape_of(t), [&](const std::vector<te::Var>& v) {
@@ -147,8 +191,8 @@ std::vector<Window> conv_windows(const Call& call) {
                  spatial(call.shape(1)));
 }
 
-te::Tensor conv_result(const Call& call, const te::Tensor& sum) {
-  const ir::Elem elem = call.elem(0), acc = wide(elem);
+te::Tensor conv_result(const Call& call, const te::Tensor& sum, ir::Elem elem) {
+  const ir::Elem acc = wide(elem);
   if (!call.has(2)) return as(elem, sum);
   return te::compute("conv_bias", call.out_shape(), [&](const std::vector<te::Var>& axes) {
     return as(elem, sum.at(indices_of(axes)) + as(acc, call.in(2)(axes[1])));
@@ -167,12 +211,23 @@ const OpDef& conv_op() {
   return def;
 }
 
+const OpDef& conv_to_f32_op() {
+  static const OpDef def =
+      define_op<ConvAttrs>({.name = "conv_to_f32",
+                            .fusion = FusionKind::OutFusable,
+                            .infer = infer_to_f32,
+                            .algorithms = {{.name = "direct", .define = define_to_f32}},
+                            .channels = true});
+  return def;
+}
+
 const OpDef& conv_integer_op() {
   static const OpDef def = define_op<ConvAttrs>(
       {.name = "conv_integer",
        .fusion = FusionKind::OutFusable,
        .infer = infer_integer,
        .algorithms = {{.name = "direct", .define = define_integer}},
+       .channels = true,
        .onnx = {{.op = "ConvInteger", .from = 10, .rule = integer_from_onnx}}});
   return def;
 }

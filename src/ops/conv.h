@@ -8,8 +8,8 @@ namespace tilewright::ops {
 
 std::vector<Window> conv_windows(const graph::Call& call);
 
-/// The sum plus the bias, where there is one, as elements of the result.
-te::Tensor conv_result(const graph::Call& call, const te::Tensor& sum);
+/// The sum plus the bias, where there is one, in this type.
+te::Tensor conv_result(const graph::Call& call, const te::Tensor& sum, ir::Elem elem);
 
 /// Winograd's F(4x4, 3x3): see winograd.cpp.
 bool winograd_applies(const graph::Call& call);

@@ -17,6 +17,7 @@
 #include "ops/conv.h"
 #include "ops/define.h"
 #include "ops/ops.h"
+#include "ops/to_f32.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -76,12 +77,10 @@ std::vector<Spread> spreads(const Call& call) {
   return out;
 }
 
-std::vector<Type> infer(const Call& call) {
+Shape infer_shape(const Call& call) {
   const ConvTransposeAttrs& attrs = call.attrs<ConvTransposeAttrs>();
-  need_float(call, 0);
   need_min_rank(call, 0, 3);
   need_rank(call, 1, call.rank(0));
-  need_same_elem(call, 0, 1);
   need_at_least(call, "group", {attrs.group}, 1);
   const Shape &x = call.shape(0), &w = call.shape(1);
   call.equal(x[1], w[0], "channels of the input and of the weights");
@@ -95,11 +94,22 @@ std::vector<Type> infer(const Call& call) {
   Shape out = {x[0], simplified(w[1] * attrs.group)};
   for (const Spread& s : spreads(call)) out.push_back(s.out);
   if (call.has(2)) {
-    need_same_elem(call, 0, 2);
     need_rank(call, 2, 1);
     call.equal(call.shape(2)[0], out[1], "the bias and the output channels");
   }
-  return {tensor_of(call.elem(0), out)};
+  return out;
+}
+
+std::vector<Type> infer(const Call& call) {
+  need_float(call, 0);
+  need_same_elem(call, 0, 1);
+  if (call.has(2)) need_same_elem(call, 0, 2);
+  return {tensor_of(call.elem(0), infer_shape(call))};
+}
+
+std::vector<Type> infer_to_f32(const Call& call) {
+  need_narrow_factors(call);
+  return {tensor_of(ir::Elem::F32, infer_shape(call))};
 }
 
 te::Tensor spread_out(const te::Tensor& x, const std::vector<Spread>& spreads) {
@@ -135,6 +145,8 @@ struct Channels {
   Dim in, out;  // of a group
 };
 
+/// In the type of the input, or in that of the sums.
+template <bool to_f32>
 std::vector<te::Tensor> define_spread(const Call& call) {
   const ir::Elem acc = wide(call.elem(0));
   const std::vector<Spread> dims = spreads(call);
@@ -153,7 +165,7 @@ std::vector<te::Tensor> define_spread(const Call& call) {
         }
         return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
       });
-  return {conv_result(call, y)};
+  return {conv_result(call, y, to_f32 ? acc : call.elem(0))};
 }
 
 bool has_phases(const Call& call) {
@@ -178,6 +190,7 @@ te::Tensor zeros_around(const te::Tensor& t, const std::vector<Dim>& before,
   });
 }
 
+template <bool to_f32>
 std::vector<te::Tensor> define_phases(const Call& call) {
   const ir::Elem acc = wide(call.elem(0));
   const std::vector<Spread> dims = spreads(call);
@@ -223,7 +236,7 @@ std::vector<te::Tensor> define_phases(const Call& call) {
         for (size_t d = 0; d < rank; ++d) at.push_back(axes[d + 2] / dims[d].stride);
         return z.at(at);
       });
-  return {conv_result(call, y)};
+  return {conv_result(call, y, to_f32 ? acc : call.elem(0))};
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {
@@ -246,10 +259,21 @@ const OpDef& conv_transpose_op() {
       {.name = "conv_transpose",
        .fusion = FusionKind::OutFusable,
        .infer = infer,
-       .algorithms = {{.name = "phases", .define = define_phases, .applies = has_phases},
-                      {.name = "spread", .define = define_spread}},
+       .algorithms = {{.name = "phases", .define = define_phases<false>, .applies = has_phases},
+                      {.name = "spread", .define = define_spread<false>}},
        .channels = true,
        .onnx = {{.op = "ConvTranspose", .rule = from_onnx}}});
+  return def;
+}
+
+const OpDef& conv_transpose_to_f32_op() {
+  static const OpDef def = define_op<ConvTransposeAttrs>(
+      {.name = "conv_transpose_to_f32",
+       .fusion = FusionKind::OutFusable,
+       .infer = infer_to_f32,
+       .algorithms = {{.name = "phases", .define = define_phases<true>, .applies = has_phases},
+                      {.name = "spread", .define = define_spread<true>}},
+       .channels = true});
   return def;
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "graph/onnx_node.h"
+#include "ops/byte_factors.h"
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/ops.h"
+#include "ops/to_f32.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -94,20 +96,30 @@ te::Tensor product(const Call& call, const te::Tensor& ta, const te::Tensor& tb,
       });
 }
 
-std::vector<Type> infer(const Call& call) {
-  need_number(call, 0);
-  need_same_elem(call, 0, 1);
+/// The shape of the result; a C has to broadcast to it.
+Shape result_shape(const Call& call) {
   const Operand a = operand(call, 0), b = operand(call, 1);
   call.equal(a.inner, b.inner, "the summed dimension");
   const Shape shape = product_shape(call, a, b);
   if (call.has(2)) {
-    need_same_elem(call, 0, 2);
     if (call.rank(2) > static_cast<int>(shape.size()))
       call.refuse("ops.matmul.bias", str("C is ", print(call.type(2))),
                   str("give one that broadcasts to ", print(shape)));
     broadcast(call, call.shape(2), shape);
   }
-  return {tensor_of(call.elem(0), shape)};
+  return shape;
+}
+
+std::vector<Type> infer(const Call& call) {
+  need_number(call, 0);
+  need_same_elem(call, 0, 1);
+  if (call.has(2)) need_same_elem(call, 0, 2);
+  return {tensor_of(call.elem(0), result_shape(call))};
+}
+
+std::vector<Type> infer_to_f32(const Call& call) {
+  need_narrow_factors(call);
+  return {tensor_of(ir::Elem::F32, result_shape(call))};
 }
 
 /// `x` times a factor of the attributes; integers by way of f64.
@@ -117,9 +129,10 @@ te::Expr scaled(const te::Expr& x, double factor) {
   return te::cast(x.elem(), te::cast(ir::Elem::F64, x) * factor);
 }
 
-std::vector<te::Tensor> define(const Call& call) {
+/// alpha * A B + beta * C in this type.
+std::vector<te::Tensor> define_as(const Call& call, ir::Elem elem) {
   const MatMulAttrs& attrs = call.attrs<MatMulAttrs>();
-  const ir::Elem elem = call.elem(0), acc = wide(elem);
+  const ir::Elem acc = wide(elem);
   const te::Tensor sum = product(call, call.in(0), call.in(1), acc);
   if (!call.has(2) && attrs.alpha == 1) return {as(elem, sum)};
   return {te::compute("gemm", shape_of(sum), [&](const std::vector<te::Var>& axes) {
@@ -129,6 +142,9 @@ std::vector<te::Tensor> define(const Call& call) {
     return as(elem, y);
   })};
 }
+
+std::vector<te::Tensor> define(const Call& call) { return define_as(call, call.elem(0)); }
+std::vector<te::Tensor> define_to_f32(const Call& call) { return define_as(call, ir::Elem::F32); }
 
 /// The zero point of a row of A or a column of B, or 0: a scalar, one per row or column, or for
 /// stacks [D1, …, M, 1] and [D1, …, 1, N].
@@ -158,8 +174,45 @@ std::vector<Type> infer_integer(const Call& call) {
   return {tensor_of(ir::Elem::I32, product_shape(call, a, b))};
 }
 
-/// A and B less their zero points as stages, then the plain product.
+/// The sum over k of B for every column, in stacks as B has them.
+te::Tensor column_sums(const Call& call, const te::Tensor& tb) {
+  const Operand b = operand(call, 1);
+  const te::Axis k = te::reduce_axis(b.inner, "k");
+  Shape shape = b.batch;
+  if (!b.vector) shape.push_back(b.outer);
+  return te::compute("column_sums", te_shape(shape), [&](const std::vector<te::Var>& axes) {
+    At batch = indices_of(axes);
+    te::Expr j = 0;
+    if (!b.vector) j = batch.back(), batch.pop_back();
+    return te::sum(te::cast(ir::Elem::I32, tb.at(b.at(batch, j, k, false))), k);
+  });
+}
+
+std::vector<te::Tensor> define_bytes(const Call& call, const ByteFactors& factors) {
+  const te::Tensor sums = product(call, factors.a, factors.b, ir::Elem::I32);
+  if (factors.centered) return {sums};
+  const te::Tensor columns = column_sums(call, factors.b);
+  const Operand a = operand(call, 0), b = operand(call, 1);
+  const bool repeats = may_repeat(a, b);
+  return {te::compute("matmul_integer", shape_of(sums), [&](const std::vector<te::Var>& axes) {
+    At batch = indices_of(axes);
+    te::Expr i = 0, j = 0;
+    if (!b.vector) j = batch.back(), batch.pop_back();
+    if (!a.vector) i = batch.back(), batch.pop_back();
+    const At at = a.at(batch, i, 0, repeats);
+    At column = b.at(batch, j, 0, repeats);
+    column.erase(column.end() - (b.vector || b.transposed ? 1 : 2));
+    const te::Expr zero =
+        zero_point(call, 2, at, a.vector ? 0 : at.size() - (a.transposed ? 1 : 2)) + factors.a_more;
+    // Sums of constants first: the product's kernel ends with what follows it.
+    return columns.at(column) * (0 - zero) + sums.at(indices_of(axes));
+  })};
+}
+
+/// Products of bytes as they are where that can be; else A and B less their zero points as stages,
+/// then the plain product.
 std::vector<te::Tensor> define_integer(const Call& call) {
+  if (const auto factors = byte_factors(call)) return define_bytes(call, *factors);
   const auto centered = [&](size_t i) {
     const te::Tensor& t = call.in(i);
     const size_t rank = static_cast<size_t>(t.rank());
@@ -203,6 +256,23 @@ const OpDef& matmul_op() {
                               .onnx = {{.op = "MatMul", .rule = matmul_from_onnx},
                                        {.op = "Gemm", .rule = gemm_from_onnx}}});
   return def;
+}
+
+const OpDef& matmul_to_f32_op() {
+  static const OpDef def =
+      define_op<MatMulAttrs>({.name = "matmul_to_f32",
+                              .fusion = FusionKind::OutFusable,
+                              .infer = infer_to_f32,
+                              .algorithms = {{.name = "direct", .define = define_to_f32}}});
+  return def;
+}
+
+void need_narrow_factors(const Call& call) {
+  need_float(call, 0);
+  need_same_elem(call, 0, 1);
+  if (call.has(2) && call.elem(2) != ir::Elem::F32)
+    call.refuse("ops.to_f32.bias", str("the bias is ", print(call.type(2))),
+                "give it as f32, the type of the result");
 }
 
 const OpDef& matmul_integer_op() {

@@ -50,7 +50,8 @@ void check_shape(const Call& call, size_t i, const Shape& want) {
   need_rank(call, i, static_cast<int>(want.size()));
   for (size_t d = 0; d < want.size(); ++d)
     call.equal(call.shape(i)[d], want[d], str("dimension ", d, " of input ", i));
-  if (i != Lengths) need_same_elem(call, X, i);
+  const bool narrow_weights = (i == W || i == R) && wide(call.elem(i)) == call.elem(X);
+  if (i != Lengths && !narrow_weights) need_same_elem(call, X, i);
 }
 
 std::vector<Type> infer(const Call& call, int64_t gates, int64_t peepholes) {

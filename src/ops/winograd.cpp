@@ -110,7 +110,7 @@ std::vector<Tensor> define_winograd(const Call& call) {
       return across(v[2] % kTile, j, v[0], v[1], v[2] / kTile, v[3] / kTile);
     });
   });
-  return {conv_result(call, sums)};
+  return {conv_result(call, sums, call.elem(0))};
 }
 
 }  // namespace tilewright::ops

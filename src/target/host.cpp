@@ -24,8 +24,8 @@ using ir::IsaSet;
 using ir::TargetSpec;
 
 constexpr IsaSet kV4 = Isa::Avx2 | Isa::Avx512;
-constexpr IsaSet kSapphireRapids = kV4 | Isa::Avx512Vnni | Isa::Avx512Bf16 | Isa::Avx512Popcnt |
-                                   Isa::AvxVnni | Isa::AmxBf16 | Isa::AmxInt8;
+constexpr IsaSet kZen4 = kV4 | Isa::Avx512Vnni | Isa::Avx512Bf16 | Isa::Avx512Popcnt;
+constexpr IsaSet kSapphireRapids = kZen4 | Isa::AvxVnni | Isa::AmxBf16 | Isa::AmxInt8;
 constexpr const char* kX86 = "x86_64-unknown-linux-gnu";
 
 const std::vector<TargetSpec>& cross_targets() {
@@ -40,6 +40,14 @@ const std::vector<TargetSpec>& cross_targets() {
        .triple = kX86,
        .cpu = "x86-64-v4",
        .isa = kV4,
+       .vector_bits = 512,
+       .vector_registers = 32,
+       .mask_registers = 7,
+       .l2_bytes = 1 << 20},
+      {.name = "znver4",
+       .triple = kX86,
+       .cpu = "znver4",
+       .isa = kZen4,
        .vector_bits = 512,
        .vector_registers = 32,
        .mask_registers = 7,

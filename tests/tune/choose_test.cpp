@@ -5,6 +5,7 @@
 
 #include "schedule/random_schedule.h"
 #include "target/host.h"
+#include "target/llvm/compile.h"
 #include "te/parse.h"
 #include "tune/chosen.h"
 
@@ -32,7 +33,8 @@ class ChooseKernel : public testing::TestWithParam<Kernel> {};
 TEST_P(ChooseKernel, KeepsResults) {
   const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(GetParam().text));
   for (const ir::TargetSpec& spec :
-       {small_machine(), target::parse_target("x86-64-v3"), target::parse_target("x86-64-v4")})
+       {small_machine(), target::parse_target("x86-64-v3"), target::parse_target("x86-64-v4"),
+        target::parse_target("znver4"), target::parse_target("amx")})
     EXPECT_EQ(wrong_choice(blocks, spec, GetParam().symbols), "") << spec.name;
 }
 
@@ -106,6 +108,44 @@ const Kernel kKernels[] = {
      "te m(A: f16[9, 12], B: f16[12, 20]) {\n"
      "  C[y in 9, x in 20] = sum(k in 12) f32(A[y, k]) * f32(B[k, x])\n"
      "  D[y in 9, x in 20] = f16(C[y, x])\n  return D\n}"},
+    {"matmul_of_pairs",
+     "te m(A: bf16[15, 20], B: bf16[20, 64]) {\n"
+     "  C[y in 15, x in 64] = sum(k in 20) f32(A[y, k]) * f32(B[k, x])\n  return C\n}"},
+    {"matmul_of_pairs_with_epilogue",
+     "te m(A: bf16[30, 8], B: bf16[48, 8], b: f32[48], R: bf16[30, 48]) {\n"
+     "  C[y in 30, x in 48] = sum(k in 8) f32(A[y, k]) * f32(B[x, k])\n"
+     "  D[y in 30, x in 48] = bf16(max(C[y, x] + b[x] + f32(R[y, x]), 0.0))\n  return D\n}"},
+    {"matmul_of_pairs_with_tails",
+     "te m(A: bf16[30, 8], B: bf16[8, 53], b: f32[53]) {\n"
+     "  C[y in 30, x in 53] = sum(k in 8) f32(A[y, k]) * f32(B[k, x])\n"
+     "  D[y in 30, x in 53] = max(C[y, x] + b[x], 0.0)\n  return D\n}"},
+    {"matmul_of_odd_pairs",
+     "te m(A: bf16[9, 7], B: bf16[7, 33]) {\n"
+     "  C[y in 9, x in 33] = sum(k in 7) f32(A[y, k]) * f32(B[k, x])\n  return C\n}"},
+    {"matmul_of_pairs_symbolic_rows",
+     "te m(A: bf16[n, 16], B: bf16[16, 32]) where n in 1..512 {\n"
+     "  C[y in n, x in 32] = sum(k in 16) f32(A[y, k]) * f32(B[k, x])\n  return C\n}",
+     {{1}, {3}, {14}, {29}}},
+    {"convolution_of_pairs",
+     "te c(X: bf16[2, 9, 9, 16], W: bf16[2, 2, 3, 3, 16, 16], b: f32[2, 16]) {\n"
+     "  C[m in 2, y in 7, x in 7, o in 16] = sum(c in 2, i in 3, j in 3, r in 16) "
+     "f32(X[c, y + i, x + j, r]) * f32(W[m, c, i, j, r, o])\n"
+     "  D[m in 2, y in 7, x in 7, o in 16] = bf16(max(C[m, y, x, o] + b[m, o], 0.0))\n"
+     "  return D\n}"},
+    {"matmul_of_bytes",
+     "te m(A: u8[15, 20], B: i8[20, 64]) {\n"
+     "  C[y in 15, x in 64] = sum(k in 20) i32(A[y, k]) * i32(B[k, x])\n  return C\n}"},
+    {"matmul_for_tiles",
+     "te m(A: bf16[45, 64], B: bf16[64, 40], b: f32[40]) {\n"
+     "  C[y in 45, x in 40] = sum(k in 64) f32(A[y, k]) * f32(B[k, x])\n"
+     "  D[y in 45, x in 40] = bf16(max(C[y, x] + b[x], 0.0))\n  return D\n}"},
+    {"matmul_for_tiles_symbolic_rows",
+     "te m(A: bf16[n, 32], B: bf16[32, 32]) where n in 1..512 {\n"
+     "  C[y in n, x in 32] = sum(k in 32) f32(A[y, k]) * f32(B[k, x])\n  return C\n}",
+     {{1}, {16}, {29}, {32}}},
+    {"matmul_of_bytes_for_tiles",
+     "te m(A: u8[10, 128], B: i8[128, 48]) {\n"
+     "  C[y in 10, x in 48] = sum(k in 128) i32(A[y, k]) * i32(B[k, x])\n  return C\n}"},
     {"matmul_integer",
      "te m(A: u8[9, 12], B: i8[12, 20], z: u8[]) {\n"
      "  C[y in 9, x in 20] = sum(k in 12) (i32(A[y, k]) - i32(z[])) * i32(B[k, x])\n  return C\n}"},
@@ -260,6 +300,57 @@ const Kernel kKernels[] = {
      "te d(A: f64[11, 13]) {\n  B[i in 11, j in 13] = sqrt(A[i, j])\n"
      "  C[i in 11] = sum(j in 13) B[i, j]\n  return C\n}"},
 };
+struct Instructed {
+  const char *kernel, *target, *call;
+};
+
+TEST(Choose, AddsGroupsOfProductsByAnInstruction) {
+  for (const Instructed& i : std::vector<Instructed>{
+           {"matmul_of_pairs", "znver4", "dot_bf16_16.update"},
+           {"matmul_of_pairs_with_epilogue", "znver4", "dot_bf16_16.update"},
+           {"matmul_of_pairs_with_tails", "znver4", "dot_bf16_16.update"},
+           {"matmul_of_pairs_symbolic_rows", "znver4", "dot_bf16_16.update"},
+           {"convolution_of_pairs", "znver4", "dot_bf16_16.update"},
+           {"matmul_for_tiles", "amx", "amx_bf16.update"},
+           {"matmul_of_bytes_for_tiles", "amx", "amx_u8i8.update"},
+           {"matmul_of_bytes", "amx", "dot_u8i8_16.update"},
+           {"matmul_of_bytes", "znver4", "dot_u8i8_16.update"},
+           {"matmul_of_bytes", "x86-64-v3", "dot_u8i8_avx2.update"},
+       }) {
+    const auto kernel = std::ranges::find_if(
+        kKernels, [&](const Kernel& k) { return k.name == std::string(i.kernel); });
+    ASSERT_NE(kernel, std::end(kKernels)) << i.kernel;
+    const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(kernel->text));
+    const std::string text =
+        ir::print(ir::Unit{{}, {}, {choose(blocks, target::parse_target(i.target), {"B", "W"})}});
+    EXPECT_NE(text.find(i.call), std::string::npos) << i.kernel << " " << i.target << "\n" << text;
+  }
+}
+
+TEST(Choose, MakesCodeOfTilesAndGroups) {
+  for (const Instructed& i : std::vector<Instructed>{
+           {"matmul_for_tiles", "amx", "tdpbf16ps"},
+           {"matmul_of_bytes_for_tiles", "amx", "tdpbusd"},
+           {"matmul_of_pairs_with_tails", "znver4", "vdpbf16ps"},
+           {"convolution_of_pairs", "znver4", "vdpbf16ps"},
+           {"matmul_of_bytes", "znver4", "vpdpbusd"},
+           {"matmul_of_bytes", "x86-64-v3", "vpmaddwd"},
+           {"matmul_of_pairs", "x86-64-v3", "vfmadd"},
+       }) {
+    const auto kernel = std::ranges::find_if(
+        kKernels, [&](const Kernel& k) { return k.name == std::string(i.kernel); });
+    const ir::TargetSpec spec = target::parse_target(i.target);
+    lower::PassContext context;
+    context.limits.max_lanes = spec.vector_bits / 8;
+    context.limits.instructions = target::llvm::instruction_names(spec);
+    const ir::LoopFunc chosen =
+        choose(lower::to_blocks(te::parse_program(kernel->text)), spec, {"B", "W"});
+    const std::string text =
+        target::llvm::emit_assembly(lower::run(lower::cpu_pipeline(), chosen, context), spec);
+    EXPECT_NE(text.find(i.call), std::string::npos) << i.kernel << " " << i.target;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ChooseKernel, testing::ValuesIn(kKernels),
                          [](const auto& info) { return info.param.name; });
 

@@ -63,7 +63,8 @@ class Assignment {
       places *= std::min<int64_t>(ir::const_int(t->shape[d]).value_or(64), 1 << 20);
     const auto channels = ir::const_int(t->shape[1]);
     if (!channels || *channels == 0 || places <= 1) return 0;
-    const int64_t lanes = context_.services.vector_bits / ir::bits(t->elem);
+    // Narrower elements are multiplied, and added up in 32 bits.
+    const int64_t lanes = context_.services.vector_bits / std::max(ir::bits(t->elem), 32);
     const auto limit = limits_.find(id);
     for (const int64_t size : {lanes, lanes / 2})
       if (size >= 4 && *channels % size == 0 && (limit == limits_.end() || size <= limit->second))

@@ -167,6 +167,7 @@ class Fuser {
       for (const int s : sizes_[static_cast<size_t>(n)])
         if (order_.group_of(s) == producer)
           return "sizes are read from it, which must be known before the kernel starts";
+    if (widens(producer, consumer)) return "others read it in the narrower type";
     GroupInfo merged;
     if (std::string reason = rule(producer, consumer, merged); !reason.empty()) return reason;
     if (inputs_together(producer, consumer) > kMaxInputs)
@@ -180,6 +181,18 @@ class Fuser {
     }
     info(producer) = std::move(merged);
     return {};
+  }
+
+  /// Does the consumer only give the producer's result in a wider type, while others read it as it
+  /// is? Then it goes to those who read it: the producer would have to store both.
+  bool widens(int producer, int consumer) const {
+    const std::vector<int>& members = order_.members(consumer);
+    const Node& n = node(members[0]);
+    if (members.size() != 1 || n.op->name != "cast") return false;
+    const ir::Elem from = graph_.type(n.inputs[0]).tensor()->elem,
+                   to = graph_.type(n.outputs[0]).tensor()->elem;
+    return ir::is_float(from) && ir::is_float(to) && ir::bits(from) < ir::bits(to) &&
+           used_elsewhere(n.inputs[0], producer, consumer);
   }
 
   /// The rules by the classes of operators.

@@ -29,7 +29,7 @@ class Blockizer {
     outside_ = program_.context_at(Path(path.begin(), path.end() - 1));
     check_loops();
     const Expr predicate = outer_predicate();
-    split_iterators();
+    split_iterators(predicate);
     const Stmt inner_block = ir::with(block_, [&](ir::Block& b) {
       for (size_t i = 0; i < b.iters.size(); ++i) b.iters[i].binding = inner_bindings_[i];
       b.predicate = nullptr;
@@ -88,9 +88,11 @@ class Blockizer {
   }
 
   /// binding = outer + inner, where `inner` runs over 0 … E-1 and `outer` is a multiple of E:
-  /// the outer block's iterator counts tiles of E.
-  void split_iterators() {
+  /// the outer block's iterator counts tiles of E. All of them are whole where the predicate lets
+  /// the block run.
+  void split_iterators(const Expr& predicate) {
     arith::Context context = outside_;
+    if (predicate) context.assume(predicate);
     ir::VarMap first;
     for (const ir::For* l : loops_) {
       context.bind(l->var, l->min, l->extent);

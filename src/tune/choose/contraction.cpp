@@ -8,8 +8,10 @@
 #include "ir/reducer.h"
 #include "support/str.h"
 #include "tune/choose/attempt.h"
+#include "tune/choose/lanes.h"
 #include "tune/choose/pack.h"
 #include "tune/choose/plan.h"
+#include "tune/choose/tile_products.h"
 
 namespace tilewright::tune {
 
@@ -39,6 +41,13 @@ std::optional<Contraction> as_contraction(const Stage& stage) {
   return out;
 }
 
+/// Is this the extent, or the extent in whole tiles?
+static bool covers(const ir::Expr& padded, const ir::Expr& extent) {
+  if (ir::equal(padded, extent)) return true;
+  const auto all = ir::const_int(padded), some = ir::const_int(extent);
+  return all && some ? *all > *some : !ir::const_int(extent) && !all;
+}
+
 std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer) {
   std::optional<Stage> found;
   for (const ir::Param& p : func.params)
@@ -53,7 +62,7 @@ std::optional<Stage> epilogue_of(const ir::LoopFunc& func, const Stage& producer
       for (size_t d = 0; d < l->indices.size(); ++d) {
         const auto it = std::ranges::find_if(
             iters, [&](const ir::BlockIter& i) { return i.var == l->indices[d]; });
-        if (it == iters.end() || !ir::equal(it->extent, l->buffer->shape[d])) return std::nullopt;
+        if (it == iters.end() || !covers(l->buffer->shape[d], it->extent)) return std::nullopt;
       }
       if (!iters.empty() && l->indices.back() != iters.back().var) return std::nullopt;
     }
@@ -93,6 +102,53 @@ void keep_whole_vectors(Schedule& s, const Stage& stage, const BlockRef& block,
   s.transform_layout(block, buffer, {vars, places});
 }
 
+void pad_tiles(Schedule& s, const std::string& name,
+               const std::vector<std::pair<size_t, int64_t>>& tiles, const ir::TargetSpec& spec,
+               std::vector<std::string>& known) {
+  const ir::LoopFunc before = s.func();
+  const Stage stage = *find_stage(before, name);
+  const auto& iters = stage.block->iters;
+  std::vector<schedule::Number> multiples(iters.size(), 1);
+  bool any = false;
+  for (const auto& [iter, size] : tiles) {
+    const auto extent = ir::const_int(iters[iter].extent);
+    multiples[iter] = size;
+    any = any || !extent || *extent % size != 0;
+  }
+  if (!any) return;
+  for (const BlockRef& made : s.pad(s.block(name), multiples)) {
+    known = with_derived(s.func(), known);
+    const ir::LoopFunc func = s.func();
+    const Stage copy = *find_stage(func, made.name);
+    if (copy.result() == stage.result())  // into the stage that follows, if one does
+      attempt(s, [&] { s.compute_inline(made); });
+    else if (std::ranges::count(known, copy.result()->name) == 0)
+      schedule_map(s, made.name, spec);
+  }
+}
+
+/// Runs the stage as planned.
+static void run_plan(Schedule& s, const std::string& name, const Plan& plan,
+                     std::vector<std::string> constants, const ir::TargetSpec& spec) {
+  if (plan.dot) {
+    const ir::LoopFunc func = s.func();
+    std::vector<std::pair<size_t, int64_t>> tiles;
+    if (!plan.wide) tiles.push_back({plan.lane, plan.width()});
+    // A tail of rows is only fewer calls, where it is known.
+    if (!ir::const_int(find_stage(func, name)->block->iters[plan.row].extent))
+      tiles.push_back({plan.row, plan.tile.rows});
+    pad_tiles(s, name, tiles, spec, constants);
+  }
+  const ir::LoopFunc func = s.func();
+  const Stage stage = *find_stage(func, name);
+  const Contraction c = *as_contraction(stage);
+  std::optional<Stage> after = epilogue_of(func, stage);
+  if (after && plan.turned && !reads_in_order(*after, stage.result())) after.reset();
+  const bool lane_in_a = std::ranges::count(c.of_a, plan.lane) > 0;
+  pack_panels(s, stage, lane_in_a ? c.a : c.b, plan, constants, spec);
+  (plan.turned ? schedule_turned : schedule_straight)(s, stage, plan, after, spec);
+}
+
 bool schedule_contraction(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
                           const std::vector<std::string>& constants, int64_t& vectors) {
   const ir::LoopFunc func = s.func();
@@ -100,16 +156,14 @@ bool schedule_contraction(Schedule& s, const std::string& name, const ir::Target
   const Stage stage = *find_stage(func, name);
   const auto c = as_contraction(stage);
   if (!c) return false;
-  const auto plan = best_plan(stage, *c, sizes, spec, constants, vectors);
-  if (!plan) return false;
-  vectors = plan->tile.vectors;
-  std::optional<Stage> after = epilogue_of(func, stage);
-  if (after && plan->turned && !reads_in_order(*after, stage.result())) after.reset();
-  const bool lane_in_a = std::ranges::count(c->of_a, plan->lane) > 0;
-  return attempt(s, [&] {
-    pack_panels(s, stage, lane_in_a ? c->a : c->b, *plan, constants, spec);
-    (plan->turned ? schedule_turned : schedule_straight)(s, stage, *plan, after, spec);
-  });
+  if (schedule_tiles(s, name, spec, constants)) return true;
+  const auto done = [&](bool dots) {
+    const auto plan = best_plan(stage, *c, sizes, spec, constants, vectors, dots);
+    if (!plan || !attempt(s, [&] { run_plan(s, name, *plan, constants, spec); })) return false;
+    vectors = plan->tile.vectors;
+    return true;
+  };
+  return done(true) || done(false);
 }
 
 }  // namespace tilewright::tune

@@ -87,7 +87,7 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
                  const std::vector<std::string>& constants, const ir::TargetSpec& spec) {
   const Sizes sizes(s.func());
   const Panels panels = panels_for(stage, factor, plan.lane, constants, sizes);
-  if (!panels.possible || !panels.wanted) return;
+  if (!panels.possible || (!panels.wanted && !plan.dot)) return;
   const auto& iters = stage.block->iters;
   const auto operand = operand_of(factor, iters[plan.lane].var);
   const ir::Load& load = *operand->load;
@@ -117,15 +117,28 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
     std::vector<ir::Var> vars;
     std::vector<ir::Expr> places;
     for (size_t d = 0; d < rank; ++d) vars.emplace_back("i" + std::to_string(d));
-    for (const size_t d : others) places.push_back(vars[d]);
+    // Groups for an instruction stay together.
+    std::vector<ir::Expr> groups;
+    for (const size_t d : others) {
+      const bool in_groups = plan.dot && load.indices[d] == iters[plan.dot->summed].var;
+      places.push_back(in_groups ? vars[d] / plan.dot->group : ir::Expr(vars[d]));
+      if (in_groups) groups.push_back(vars[d] % plan.dot->group);
+    }
     const auto batch = std::ranges::count_if(others, [&](size_t d) { return loop_of(d) == 0; });
     const size_t across = wide.value_or(operand->dim);
     const int64_t width = wide ? plan.tile.vectors : plan.width();
     places.insert(places.begin() + batch, vars[across] / width);
     places.push_back(vars[across] % width);
     if (wide) places.push_back(vars[operand->dim]);
+    places.insert(places.end(), groups.begin(), groups.end());
+    if (plan.in_tiles) s.cache_read(s.block(stage.name()), buffer + "_global", ir::ScopeKind::Tile);
     s.transform_layout(copy, buffer + "_global", {vars, places});
-    if (!wide && turn_copy(s, copy, load.buffer, operand->dim)) {
+    // What only padded the operand becomes part of the copy.
+    const ir::LoopFunc func = s.func();
+    for (const Stage& made : stages_of(func))
+      if (plan.dot && made.kind == StageKind::Map && made.result()->name == buffer)
+        attempt(s, [&] { s.compute_inline(s.block(made.name())); });
+    if (!wide && !plan.dot && turn_copy(s, copy, load.buffer, operand->dim)) {
       if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
       return;
     }

@@ -42,12 +42,16 @@ void order_reduction(Plan& plan, const Stage& stage, const Contraction& c,
   const auto& iters = stage.block->iters;
   std::vector<size_t> windows;
   for (const size_t i : c.reduced)
-    (overlap(broadcast, iters[i].var, iters[plan.row].var) ? windows : plan.reduced).push_back(i);
+    if (!plan.dot || i != plan.dot->summed)
+      (overlap(broadcast, iters[i].var, iters[plan.row].var) ? windows : plan.reduced).push_back(i);
+  if (plan.dot) plan.reduced.push_back(plan.dot->summed);
   const bool inside = !plan.reduced.empty();
   plan.reduced.insert(plan.reduced.end() - inside, windows.begin(), windows.end());
   const auto inner = ir::const_int(iters[plan.reduced.back()].extent);
+  const int64_t group = plan.dot ? plan.dot->group : 1;
   for (const int64_t u : {4, 3, 2})
-    if (inside && inner && *inner % u == 0 && u * plan.tile.rows * plan.tile.vectors <= 128) {
+    if (inside && inner && *inner % (u * group) == 0 &&
+        u * plan.tile.rows * plan.tile.vectors <= 128) {
       plan.unroll = u;
       return;
     }
@@ -62,6 +66,33 @@ double elements_of(const ir::Expr& factor, const Sizes& sizes) {
     all += n;
   });
   return all;
+}
+
+/// The best tile when all are whole, and its cycles for one result; false when there is none.
+bool whole_tiles(Plan& plan, const std::vector<ResultSize>& sizes, int64_t terms,
+                 const ir::TargetSpec& spec, int64_t vectors) {
+  double least = 1e300;
+  for (const int64_t v : {1, 2, 3, 4, 5, 6, 7, 8}) {
+    if (vectors != 0 && vectors != v) continue;
+    const int64_t width = v * plan.lanes;
+    std::vector<ResultSize> padded = sizes;
+    bool possible = true;
+    for (ResultSize& size : padded) {
+      possible = possible && !size.whole_columns && (!plan.wide || size.columns % width == 0);
+      size.columns = (size.columns + width - 1) / width * width;
+    }
+    const Tile tile = possible ? choose_tile(padded, terms, plan.lanes, spec, v) : Tile{};
+    if (!possible || tile.vectors != v) continue;
+    double cycles = 0;
+    for (size_t i = 0; i < sizes.size(); ++i)
+      cycles += tile_cycles(tile, std::span(&padded[i], 1), terms, plan.lanes) *
+                static_cast<double>(padded[i].columns) / static_cast<double>(sizes[i].columns);
+    if (cycles >= least) continue;
+    least = cycles;
+    plan.tile = tile;
+  }
+  plan.cycles = least / static_cast<double>(sizes.size());
+  return least < 1e300;
 }
 
 bool contains(const std::vector<size_t>& all, size_t one) {
@@ -87,7 +118,7 @@ bool lanes_first(const Stage& stage, const Plan& plan, const Contraction& c, con
 
 std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
                               const ir::TargetSpec& spec, const std::vector<std::string>& constants,
-                              int64_t vectors) {
+                              int64_t vectors, bool dots) {
   const auto& iters = stage.block->iters;
   const int64_t lanes = lanes_of(stage, spec);
   const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
@@ -115,10 +146,10 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
     return found;
   };
   std::optional<Plan> best;
-  const auto consider = [&](size_t lane, size_t row) {
+  const auto consider = [&](size_t lane, size_t row, bool with_dot) {
     const Panels panels =
         panels_for(stage, contains(c.of_a, lane) ? c.a : c.b, lane, constants, sizes);
-    if (!panels.possible && !panels.contiguous) return;
+    if (!panels.possible && (!panels.contiguous || with_dot)) return;
     const bool turned = lane != last;
     if (turned && row != last) return;
     Plan plan{.lane = lane, .row = row, .lanes = lanes, .shared = c.shared, .turned = turned};
@@ -130,11 +161,17 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
       columns = columns * iters[*wide].extent;
     }
     const std::vector<ResultSize> all = extents_of(&iters[row].extent, columns, sizes);
-    plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
+    if (with_dot) {
+      plan.dot = turned ? std::nullopt : dot_for(stage, c, lane, plan.lanes, sizes, spec);
+      if (!plan.dot || !whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
+    } else {
+      plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
+      plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes);
+    }
+    plan.cycles *= results;
     order_reduction(plan, stage, c, contains(c.of_a, lane) ? c.b : c.a);
     plan.lanes_first = lanes_first(stage, plan, c, sizes);
-    plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes) * results;
-    if (panels.wanted && !panels.constant) plan.cycles += kPack * panels.elements;
+    if ((panels.wanted || with_dot) && !panels.constant) plan.cycles += kPack * panels.elements;
     if (turned) {
       const int64_t pieces = rows / lanes + std::popcount(static_cast<uint64_t>(rows % lanes));
       plan.cycles += (ir::const_int(iters[row].extent) ? kTurn : kTurnSome) *
@@ -145,7 +182,10 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
   };
   for (const auto& [one, other] : {std::pair(&c.of_a, &c.of_b), std::pair(&c.of_b, &c.of_a)})
     for (const size_t lane : *one)
-      for (const size_t row : *other) consider(lane, row);
+      for (const size_t row : *other) {
+        consider(lane, row, false);
+        if (dots) consider(lane, row, true);
+      }
   return best;
 }
 

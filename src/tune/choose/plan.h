@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tune/choose/contraction.h"
+#include "tune/choose/dots.h"
 #include "tune/choose/model.h"
 
 namespace tilewright::tune {
@@ -19,6 +20,8 @@ struct Plan {
   std::vector<size_t> reduced;  // reduction iterators, outermost first
   int64_t unroll = 1;           // of the innermost of them
   bool lanes_first = false;     // tiles along the lanes change slowest
+  std::optional<Dot> dot = {};  // adds groups of the innermost of them; tiles are then whole
+  bool in_tiles = false;        // it takes the factor with the lanes from tile registers
   bool turned = false;          // lanes are not neighbours in the result: tiles are transposed
   double cycles = 0;
 
@@ -26,10 +29,10 @@ struct Plan {
 };
 
 /// The plan with the fewest cycles by the model, with tiles of that many vectors unless it is 0;
-/// nothing when none is possible.
+/// nothing when none is possible. Without `dots` it uses no instruction.
 std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
                               const ir::TargetSpec& spec, const std::vector<std::string>& constants,
-                              int64_t vectors = 0);
+                              int64_t vectors = 0, bool dots = true);
 
 /// The sizes that tiles are chosen for; without rows there is one.
 std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns,
@@ -41,6 +44,13 @@ std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns
 void round_up_tiles(schedule::Schedule& s, const Stage& stage, const schedule::BlockRef& block,
                     const std::vector<std::pair<size_t, int64_t>>& tiles,
                     std::optional<size_t> known = {});
+
+/// Makes whole tiles, given as iterators and sizes, of a contraction's results, for instructions
+/// compute no less. Copies of operands with a margin are stages; those of constants are added to
+/// `known`, where constants are listed.
+void pad_tiles(schedule::Schedule& s, const std::string& name,
+               const std::vector<std::pair<size_t, int64_t>>& tiles, const ir::TargetSpec& spec,
+               std::vector<std::string>& known);
 
 /// A loop over tiles, or over what is not tiled.
 struct TileLoop {

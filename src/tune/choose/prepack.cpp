@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ir/build.h"
+#include "ir/func.h"
 #include "ir/rewrite.h"
 
 namespace tilewright::tune {
@@ -25,9 +26,10 @@ struct Touched {
         },
         [&](const ir::Atomic& a) { written.insert(a.buffer); },
         [&](const ir::InstrCall& c) {
-          for (const ir::Region& r : c.operands) {
-            read.insert(r.buffer);
-            written.insert(r.buffer);
+          for (size_t i = 0; i < c.operands.size(); ++i) {
+            const ir::Access access = c.instr->operands[i].access;
+            if (access != ir::Access::Out) read.insert(c.operands[i].buffer);
+            if (access != ir::Access::In) written.insert(c.operands[i].buffer);
           }
         });
     ir::walk(s, [&](const ir::Alloc& a) {  // its own, and gone when it ends

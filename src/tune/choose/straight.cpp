@@ -49,10 +49,24 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   std::vector<LoopRef> order;
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();
-  for (const size_t i : plan.reduced) order.push_back(loops[i]);
+  std::vector<LoopRef> summed;
+  for (const size_t i : plan.reduced) summed.push_back(loops[i]);
+  LoopRef inner = plan.wide ? loops[plan.lane] : l1, vectors = l1, group;
+  if (plan.dot) {
+    const auto [k0, k1] = s.split<2>(summed.back(), {kOpen, plan.dot->group});
+    summed.back() = k0;
+    group = k1;
+    if (!plan.wide) {
+      const auto [v, l] = s.split<2>(l1, {kOpen, plan.lanes});
+      vectors = v;
+      inner = l;
+    }
+  }
+  order.insert(order.end(), summed.begin(), summed.end());
   order.push_back(r1);
-  order.push_back(l1);
-  if (plan.wide) order.push_back(loops[plan.lane]);
+  if (plan.wide || plan.dot) order.push_back(vectors);
+  order.push_back(inner);
+  if (plan.dot) order.push_back(group);
   s.reorder(order);
 
   if (!cheap) s.reverse_compute_at(tiles.back(), at);
@@ -66,11 +80,14 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
       as_vectors(s, s.loops(next).back(), plan.lanes);
     }
   }
-  tiles.push_back(s.decompose_reduction(block, loops[plan.reduced.front()]));
-  if (plan.unroll > 1) s.unroll(s.split<2>(loops[plan.reduced.back()], {kOpen, plan.unroll})[1]);
+  tiles.push_back(s.decompose_reduction(block, summed.front()));
+  if (plan.unroll > 1) s.unroll(s.split<2>(summed.back(), {kOpen, plan.unroll})[1]);
   s.unroll(r1);
-  if (plan.wide) s.unroll(l1);
-  as_vectors(s, plan.wide ? loops[plan.lane] : l1, plan.lanes);
+  if (plan.wide || plan.dot) s.unroll(vectors);
+  if (plan.dot)
+    s.tensorize(inner, plan.dot->instruction);
+  else
+    as_vectors(s, inner, plan.lanes);
   for (const BlockRef& b : tiles) {
     const std::vector<LoopRef> own = s.loops(b);
     as_vectors(s, own.back(), plan.lanes);

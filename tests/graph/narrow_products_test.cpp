@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of narrower factors, and of integers.
+#include <gtest/gtest.h>
+
+#include "graph/print.h"
+#include "run_graph.h"
+
+namespace tilewright::graph {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using ir::Elem;
+
+struct NarrowProducts : testing::Test {
+  Net g;
+  std::mt19937 random{5};
+
+  ValueId random_weights(const Ints& shape) { return g.constant(random_constant(random, shape)); }
+  ValueId conv(ValueId x, int64_t in, int64_t out) {
+    return g("conv", {x, random_weights({out, in, 1, 1}), random_weights({out})});
+  }
+  /// Compares the numbers, which differ by the rounding of factors, and gives the fused kernels.
+  std::string after(double tolerance) {
+    const Graph before = g.take();
+    PassContext context = test_context();
+    context.services.evaluate = evaluate;
+    context.factors = Elem::BF16;
+    graph = before;
+    for (const auto pass : {narrow_products, fold_constants, remove_dead, fuse})
+      graph = pass(std::move(graph), context);
+    verify(graph);
+    verify_types(graph);
+    expect_equal(before, graph, tolerance);
+    return kernels(graph.main(), graph);
+  }
+  /// The element types of what kernels read and make, by name.
+  Elem elem(const std::string& name) {
+    for (const Value& v : graph.values)
+      if (v.name == name && v.type.tensor()) return v.type.tensor()->elem;
+    ADD_FAILURE() << "no value " << name;
+    return Elem::Bool;
+  }
+  Graph graph;
+};
+
+TEST_F(NarrowProducts, StoresWhatAProductReadsInTheNarrowTypeOnly) {
+  const ValueId x = g.in("x", dims({1, 8, 4, 4}));
+  const ValueId a = g("relu", {conv(x, 8, 16)});
+  const ValueId b = g("relu", {conv(a, 16, 16)});
+  g.output(g("add", {conv(b, 16, 16), a}));
+  EXPECT_EQ(after(0.05),
+            "cast -> %cast\n"
+            "conv_to_f32_relu_cast -> %cast_2\n"
+            "conv_to_f32_relu_cast -> %cast_5\n"
+            "conv_to_f32_cast_add -> %add\n");
+  EXPECT_EQ(elem("cast_2"), Elem::BF16);
+}
+
+TEST_F(NarrowProducts, MovesTheNarrowElements) {
+  const ValueId x = g.in("x", dims({2, 6, 8}));
+  const ValueId y = g("add", {x, x});
+  const ValueId t = g("transpose", {y}, {{"axes", Ints{0, 2, 1}}});
+  const ValueId v = g("reshape", {t, g.ints({16, 6})});
+  g.output(g("matmul", {v, random_weights({6, 5})}));
+  EXPECT_EQ(
+      after(0.02),
+      "add_cast_transpose -> %transpose_1\nreshape -> %reshape_1\nmatmul_to_f32 -> %matmul\n");
+  EXPECT_EQ(elem("transpose_1"), Elem::BF16);
+}
+
+TEST_F(NarrowProducts, KeepsOutputsAndSmallConvolutions) {
+  const ValueId x = g.in("x", dims({1, 3, 6, 6}));
+  const ValueId a = g("relu", {conv(x, 3, 8)});  // three channels: f32
+  g.output(a);
+  g.output(conv(a, 8, 4));
+  const std::string left = after(0.02);
+  EXPECT_EQ(left.find("conv_relu"), 0u) << left;
+  const Graph& now = graph;
+  EXPECT_EQ(now.type(now.main().outputs[0]).tensor()->elem, Elem::F32);
+  EXPECT_NE(left.find("conv_to_f32"), std::string::npos) << left;
+}
+
+TEST_F(NarrowProducts, DoesNothingUnlessAsked) {
+  g.output(conv(g.in("x", dims({1, 8, 4, 4})), 8, 8));
+  PassContext context = test_context();
+  const Graph now = narrow_products(g.take(), context);
+  EXPECT_EQ(kernels(now.main(), now), "conv -> %conv\n");
+}
+
+struct IntegerProducts : testing::Test {
+  Net g;
+  std::mt19937 random{7};
+
+  ValueId bytes(Elem elem, const Ints& shape, int64_t low, int64_t high) {
+    int64_t count = 1;
+    for (const int64_t d : shape) count *= d;
+    std::uniform_int_distribution<int64_t> number(low, high);
+    Ints values;
+    for (int64_t i = 0; i < count; ++i) values.push_back(number(random));
+    return g.constant(int_constant(elem, shape, values));
+  }
+  ValueId scales(const Ints& shape) {
+    return g.constant(random_constant(random, shape, 0.01, 0.02));
+  }
+  ValueId real(const std::vector<ValueId>& inputs) {
+    return g("dequantize", inputs, {{"axis", int64_t{0}}, {"to", static_cast<int64_t>(Elem::F32)}});
+  }
+  ValueId quantised(ValueId x, Elem to, int64_t zero) {
+    const ValueId scale = g.constant(float_constant(Elem::F32, {}, {0.011}));
+    const ValueId z = g.constant(int_constant(to, {}, {zero}));
+    const ValueId q =
+        g("quantize", {x, scale, z}, {{"to", static_cast<int64_t>(to)}, {"axis", int64_t{0}}});
+    return real({q, scale, z});
+  }
+  std::string after() {
+    const Graph before = g.take();
+    PassContext context = test_context();
+    Graph graph = before;
+    for (const auto pass : {integer_products, remove_dead}) graph = pass(std::move(graph), context);
+    verify(graph);
+    verify_types(graph);
+    expect_equal(before, graph, 1e-5);
+    return kernels(graph.main(), graph);
+  }
+};
+
+TEST_F(IntegerProducts, ConvolvesBytes) {
+  const ValueId x = g.in("x", dims({1, 4, 5, 5}));
+  const ValueId w = real({bytes(Elem::I8, {6, 4, 3, 3}, -128, 127), scales({6}),
+                          g.constant(int_constant(Elem::I8, {6}, {0, 0, 0, 0, 0, 0}))});
+  g.output(g("conv", {quantised(x, Elem::U8, 119), w, scales({6})}, {{"pads", Ints{1, 1, 1, 1}}}));
+  EXPECT_EQ(after(),
+            "quantize -> %quantize\nconv_integer -> %conv_integer\n"
+            "cast -> %cast\nmul -> %mul\nreshape -> %reshape\nadd -> %conv\n");
+}
+
+TEST_F(IntegerProducts, MultipliesSignedBytesByUnsignedOnes) {
+  const ValueId x = g.in("x", dims({3, 8}));
+  const ValueId w = real(
+      {bytes(Elem::U8, {8, 5}, 0, 255), scales({}), g.constant(int_constant(Elem::U8, {}, {128}))});
+  g.output(g("matmul", {quantised(x, Elem::I8, -7), w}, {{"alpha", 0.5}}));
+  EXPECT_NE(after().find("matmul_integer"), std::string::npos);
+}
+
+TEST_F(IntegerProducts, LeavesOtherZeroPointsAndAxes) {
+  const ValueId x = quantised(g.in("x", dims({3, 8})), Elem::U8, 100);
+  const ValueId other = real({bytes(Elem::I8, {8, 5}, -128, 127), scales({}),
+                              g.constant(int_constant(Elem::I8, {}, {3}))});
+  const ValueId rows = real({bytes(Elem::I8, {8, 5}, -128, 127), scales({8})});
+  g.output(g("matmul", {x, other}));
+  g.output(g("matmul", {x, rows}));
+  EXPECT_EQ(after().find("matmul_integer"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tilewright::graph
