@@ -141,6 +141,15 @@ TEST_F(Recover, RmsNormWithAPower) {
   EXPECT_EQ(after(), "rms_norm -> %mul_1\n");
 }
 
+TEST_F(Recover, AScaleThatMayWidenTheRowsStaysOutside) {
+  const ValueId y = g.in("y", {Dim(8), g.symbol("n")});  // n is 4 or 1
+  const ValueId v = g("add", {g.reduce("reduce_mean", g("mul", {y, y}), {1}), f(1e-6)});
+  g.output(g("mul", {g("div", {y, g("sqrt", {v})}), random_weights({4})}));
+  PassContext context = test_context();
+  const Graph graph = remove_dead(recover_norms(g.take(), context), context);
+  EXPECT_EQ(kernels(graph.main(), graph), "rms_norm -> %div\nmul -> %mul_1\n");
+}
+
 TEST_F(Recover, ASecondScaleStaysOutside) {
   const ValueId v = g("add", {mean(g("mul", {x, x})), f(1e-6)});
   const ValueId n = g("div", {x, g("sqrt", {v})});

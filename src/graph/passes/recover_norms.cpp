@@ -91,7 +91,9 @@ bool written_as_affine(Rewriter& r, const Node& n) {
         const Node* d = p ? r.maker(p->of, "sub") : nullptr;
         if (!d || p->axis != m->axis || d->inputs[0] != *x || d->inputs[1] != *average) continue;
         const ValueId scale = product->inputs[1 - k], bias = shift->inputs[0];
-        if (!r.value(scale).constant || !r.value(bias).constant) continue;
+        if (!r.value(scale).constant || !r.value(bias).constant ||
+            !same(r.value(n.outputs[0]).type, r.value(*x).type))
+          continue;
         return r.replace(n.outputs[0],
                          r.call("layer_norm", {*x, scale, bias}, norm_attrs(m->axis, p->epsilon)));
       }
@@ -100,9 +102,11 @@ bool written_as_affine(Rewriter& r, const Node& n) {
   return false;
 }
 
-/// A constant beside a normalised value, that may become its scale or bias: broadcast to it.
+/// A constant beside a normalised value, that may become its scale or bias: broadcast to it, and
+/// never the other way round.
 std::optional<ValueId> parameter(Rewriter& r, const Node& n, ValueId norm) {
   const auto other = beside(n, norm);
+  if (!same(r.value(n.outputs[0]).type, r.value(norm).type)) return std::nullopt;
   if (!other || !r.value(*other).constant || r.value(*other).constant->is_strings)
     return std::nullopt;
   return r.tensor(*other)->rank() <= r.tensor(norm)->rank() ? other : std::nullopt;
