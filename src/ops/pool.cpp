@@ -106,7 +106,8 @@ std::vector<te::Tensor> define_max_indices(const Call& call) {
   return {both[1], both[0]};
 }
 
-/// How many taps of the window lie in the input, or with `with_pads` in it and its pads.
+/// How many taps of the window lie in the input, or with `with_pads` in it and its pads. One for
+/// none: the mean of nothing is 0, as ONNX Runtime has it.
 te::Expr tap_count(const Window& w, const te::Expr& o, bool with_pads) {
   const te::Expr start = o * w.stride - w.pad_begin;
   const te::Expr low = with_pads ? te::Expr(Dim(0) - w.pad_begin) : te::Expr(0);
@@ -114,7 +115,7 @@ te::Expr tap_count(const Window& w, const te::Expr& o, bool with_pads) {
   const auto taps_below = [&](const te::Expr& limit) {  // taps k with start + k * dilation < limit
     return (limit - start + (w.dilation - 1)) / w.dilation;
   };
-  return te::min(taps_below(high), w.kernel) - te::max(taps_below(low), 0);
+  return te::max(te::min(taps_below(high), w.kernel) - te::max(taps_below(low), 0), 1);
 }
 
 std::vector<te::Tensor> define_average(const Call& call) {

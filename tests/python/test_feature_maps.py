@@ -65,3 +65,12 @@ def test_what_is_left_out_must_be_there():
     model = network(np.random.default_rng(1), 1, 16, (8, 8), (1, 1, 1, 1), 1, 3)
     with pytest.raises(tw.Error, match="winogard"):
         tw.compile(model, skip=["winogard"])
+
+
+def test_the_mean_of_a_window_without_elements_is_nothing():
+    node = helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2], dilations=[2], pads=[1, 1], strides=[1])
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 1])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])
+    model.ir_version = 8
+    np.testing.assert_array_equal(tw.compile(model)(np.full((1, 1, 1), 3, np.float32)), np.zeros((1, 1, 1), np.float32))
