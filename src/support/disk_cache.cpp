@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/bare/checksum.h"
+#include "support/transfer.h"
 
 namespace tilewright {
 namespace {
@@ -45,25 +46,9 @@ struct File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  bool read_all(void* to, size_t bytes) const {
-    for (char* p = static_cast<char*>(to); bytes > 0;) {
-      const ssize_t n = ::read(fd, p, bytes);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      p += n;
-      bytes -= static_cast<size_t>(n);
-    }
-    return true;
-  }
+  bool read_all(void* to, size_t bytes) const { return tilewright::read_all(fd, to, bytes); }
   bool write_all(const void* from, size_t bytes) const {
-    for (const char* p = static_cast<const char*>(from); bytes > 0;) {
-      const ssize_t n = ::write(fd, p, bytes);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      p += n;
-      bytes -= static_cast<size_t>(n);
-    }
-    return true;
+    return tilewright::write_all(fd, from, bytes);
   }
 
   int fd;

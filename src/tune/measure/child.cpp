@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "support/diagnostic.h"
+#include "support/transfer.h"
 #include "tune/measure/sandbox.h"
 
 namespace tilewright::tune {
@@ -22,17 +23,6 @@ namespace {
                .notes = {},
                .help = "check the limits of processes, memory and open files (ulimit -a), and that "
                        "seccomp is not forbidden"});
-}
-
-bool write_all(int fd, const void* from, size_t bytes) {
-  for (const char* p = static_cast<const char*>(from); bytes > 0;) {
-    const ssize_t n = ::write(fd, p, bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n;
-    bytes -= static_cast<size_t>(n);
-  }
-  return true;
 }
 
 constexpr int kNoSandbox = 125;  // exit code
