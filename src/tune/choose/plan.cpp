@@ -162,7 +162,7 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
     }
     const std::vector<ResultSize> all = extents_of(&iters[row].extent, columns, sizes);
     if (with_dot) {
-      plan.dot = turned ? std::nullopt : dot_for(stage, c, lane, plan.lanes, sizes, spec);
+      plan.dot = dot_for(stage, c, lane, plan.lanes, sizes, spec);
       if (!plan.dot || !whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
     } else {
       plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
