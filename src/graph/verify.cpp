@@ -28,7 +28,7 @@ class Verifier {
     for (const Function& f : graph_.functions) {
       function(f);
       for (const Check& c : &f == &graph_.main() ? graph_.checks : f.checks)
-        formula(c.condition, "a check");
+        formula(c.condition, nullptr);
       close(f, depth_);
     }
   }
@@ -46,51 +46,57 @@ class Verifier {
 
   void symbol(const SymbolInfo& s) {
     if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
-      for (const ir::Var& var : ir::vars_of(f->formula))
-        if (!symbols_.contains(var))
-          fail(str("symbol `", s.symbol.var.name(), "` is made of `", var.name(),
+      ir::walk(f->formula, [&](const ir::VarNode& var) {
+        if (!symbols_.contains(&var))
+          fail(str("symbol `", s.symbol.var.name(), "` is made of `", var.name,
                    "`, which comes later"));
-    if (!symbols_.emplace(s.symbol.var, &s).second)
+      });
+    if (!symbols_.emplace(s.symbol.var.get(), &s).second)
       fail(str("symbol `", s.symbol.var.name(), "` stands twice in the list"));
   }
 
-  /// Is everything known that the formula is made of?
-  void formula(const ir::Expr& e, const std::string& whose) {
+  /// Is everything known that the formula of a value is made of, or of a check?
+  void formula(const ir::Expr& e, const Value* value) {
     std::vector<const SymbolInfo*> open;  // not known to be complete
     const auto add = [&](const ir::Expr& formula) {
-      if (ir::const_int(formula)) return;
-      for (const ir::Var& var : ir::vars_of(formula)) {
-        const auto found = symbols_.find(var);
-        if (found == symbols_.end()) fail(str(whose, " mentions `", var.name(), "`, no symbol"));
+      ir::walk(formula, [&](const ir::VarNode& var) {
         // Chains of formulas are long, and every value may mention their end: each once.
-        if (complete_.emplace(var, 0).second) open.push_back(found->second);
-      }
+        if (!complete_.emplace(&var, 0).second) return;
+        const auto found = symbols_.find(&var);
+        if (found == symbols_.end())
+          fail(str(name_of(value), " mentions `", var.name, "`, no symbol"));
+        open.push_back(found->second);
+      });
     };
     add(e);
     for (size_t i = 0; i < open.size(); ++i)
       if (const FromFormula* f = std::get_if<FromFormula>(&open[i]->source)) add(f->formula);
     std::ranges::sort(open);  // by their places in the list: each after those it is made of
-    for (const SymbolInfo* s : open) complete(*s, whose);
+    for (const SymbolInfo* s : open) complete(*s, value);
   }
 
   /// Finds out until which function closes the symbol stays known.
-  void complete(const SymbolInfo& s, const std::string& whose) {
+  void complete(const SymbolInfo& s, const Value* value) {
     size_t depth = 0;
     if (const FromElement* e = std::get_if<FromElement>(&s.source))
-      depth = source(e->value, s.symbol.var, whose);
+      depth = source(e->value, s, value);
     else if (const FromExtent* x = std::get_if<FromExtent>(&s.source))
-      depth = source(x->value, s.symbol.var, whose);
+      depth = source(x->value, s, value);
     else if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
-      for (const ir::Var& var : ir::vars_of(f->formula)) depth = std::max(depth, complete_.at(var));
-    complete_[s.symbol.var] = depth;
+      ir::walk(f->formula,
+               [&](const ir::VarNode& var) { depth = std::max(depth, complete_.at(&var)); });
+    complete_[s.symbol.var.get()] = depth;
     if (until_.size() <= depth) until_.resize(depth + 1);
-    until_[depth].push_back(s.symbol.var);
+    until_[depth].push_back(s.symbol.var.get());
   }
-  size_t source(ValueId id, const ir::Var& var, const std::string& whose) const {
+  size_t source(ValueId id, const SymbolInfo& s, const Value* value) const {
     if (!has(id))
-      fail(str(whose, " mentions `", var.name(), "`, read from %", graph_.value(id).name,
-               ", which is not there yet"));
+      fail(str(name_of(value), " mentions `", s.symbol.var.name(), "`, read from %",
+               graph_.value(id).name, ", which is not there yet"));
     return depths_[static_cast<size_t>(id)];
+  }
+  static std::string name_of(const Value* value) {
+    return value ? str("%", value->name) : "a check";
   }
 
   bool has(ValueId id) const {
@@ -122,7 +128,7 @@ class Verifier {
     if (const TensorType* t = v.type.tensor())
       for (const Dim& d : t->shape) {
         if (!d) fail(str("%", v.name, " has a dimension without an extent"));
-        if (!ir::const_int(d)) formula(d, str("%", v.name));
+        if (!ir::const_int(d)) formula(d, &v);
       }
     if (v.elements && !v.constant && v.elements->size() > static_cast<size_t>(kMaxElements))
       fail(str("%", v.name, " has too many elements for formulas"));
@@ -139,13 +145,13 @@ class Verifier {
     for (const Node& n : f.nodes) node(n);
     for (const ValueId id : f.outputs) use(id, false);
     if (&f != &graph_.main())
-      for (const Check& c : f.checks) formula(c.condition, "a check");
+      for (const Check& c : f.checks) formula(c.condition, nullptr);
   }
 
   /// What the function made is not seen after it.
   void close(const Function& f, size_t depth) {
     if (depth < until_.size())
-      for (const ir::Var& var : std::exchange(until_[depth], {})) complete_.erase(var);
+      for (const ir::ExprNode* var : std::exchange(until_[depth], {})) complete_.erase(var);
     for (const ValueId id : f.inputs) open_[static_cast<size_t>(id)] = false;
     for (const Node& n : f.nodes)
       for (const ValueId id : n.outputs)
@@ -196,9 +202,9 @@ class Verifier {
   std::vector<bool> made_, open_;
   size_t depth_ = 0;            // of the function that is looked at, inside of others
   std::vector<size_t> depths_;  // by value: of the function that makes it
-  std::unordered_map<ir::Var, const SymbolInfo*> symbols_;
-  std::unordered_map<ir::Var, size_t> complete_;  // symbols whose sources are all there now
-  std::vector<std::vector<ir::Var>> until_;       // by depth: they are until such a function closes
+  std::unordered_map<const ir::ExprNode*, const SymbolInfo*> symbols_;  // by their variables
+  std::unordered_map<const ir::ExprNode*, size_t> complete_;  // all that they are made of is there
+  std::vector<std::vector<const ir::ExprNode*>> until_;  // by depth: until such a function closes
   std::unordered_map<std::string_view, ValueId> names_;
 };
 
