@@ -149,7 +149,7 @@ std::string key_prefix(const ir::TargetSpec& target, const target::EmitOptions& 
   const std::string compiler = build_id(reinterpret_cast<const void*>(&key_prefix));
   if (compiler.empty()) return {};
   return str(compiler, "\n", text_of(target), text_of(target::host_target()), name(emit.numerics),
-             "\n");
+             emit.subnormals, "\n");
 }
 
 }  // namespace tilewright::driver

@@ -52,6 +52,14 @@ void require_tuned(const BuiltKernels& built, const ir::TargetSpec& target) {
                        "--require-records"});
 }
 
+/// Where factors are bf16 on purpose, the instructions that multiply them take subnormals as 0,
+/// too.
+target::EmitOptions emit_options(const ModelOptions& options) {
+  target::EmitOptions out = options.emit;
+  out.subnormals = out.subnormals && options.precision != ir::Elem::BF16;
+  return out;
+}
+
 /// Adds the code for a target and its plan; gives the kernels and what the plan calls, in its
 /// order.
 std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Graph& graph,
@@ -59,7 +67,7 @@ std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Grap
                                                                      const ModelOptions& options,
                                                                      Module& module) {
   BuiltKernels kernels = build_kernels(graph, {.target = target,
-                                               .emit = options.emit,
+                                               .emit = emit_options(options),
                                                .threads = options.threads,
                                                .cache = options.cache.get(),
                                                .schedules = options.schedules,
@@ -147,8 +155,9 @@ std::string emit_model(const graph::Graph& model, const ModelOptions& options,
                         k.constants)
               .run,
           options.target);
-      out += stage == "final" ? ir::print(ir::Unit{{}, {}, {final}})
-                              : target::llvm::emit_assembly(final, options.target, options.emit);
+      out += stage == "final"
+                 ? ir::print(ir::Unit{{}, {}, {final}})
+                 : target::llvm::emit_assembly(final, options.target, emit_options(options));
     } else
       throw Error({.code = "driver.emit.stage",
                    .at = {},

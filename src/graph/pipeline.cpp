@@ -28,9 +28,11 @@ constexpr Pass kDefault[] = {
     {"cancel_transposes", cancel_transposes},
     {"simplify_algebra", simplify_algebra},  // pairs of transposes
     {"fold_constants", fold_constants},      // what transposes of weights became
+    {"fold_pads", fold_pads},
     {"merge_products", merge_products},
     {"index_parts", index_parts},
     {"eliminate_common", eliminate_common},
+    {"nest_concats", nest_concats},
     {"narrow_products", narrow_products},
     {"fold_constants", fold_constants},  // weights in the narrower type
     {"remove_dead", remove_dead},

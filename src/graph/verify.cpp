@@ -17,7 +17,10 @@ namespace {
 class Verifier {
  public:
   explicit Verifier(const Graph& graph)
-      : graph_(graph), made_(graph.values.size()), open_(graph.values.size()) {
+      : graph_(graph),
+        made_(graph.values.size()),
+        open_(graph.values.size()),
+        depths_(graph.values.size()) {
     for (const SymbolInfo& s : graph.symbols) symbol(s);
   }
 
@@ -26,7 +29,7 @@ class Verifier {
       function(f);
       for (const Check& c : &f == &graph_.main() ? graph_.checks : f.checks)
         formula(c.condition, "a check");
-      close(f);
+      close(f, depth_);
     }
   }
 
@@ -52,23 +55,42 @@ class Verifier {
   }
 
   /// Is everything known that the formula is made of?
-  void formula(const ir::Expr& e, const std::string& whose) const {
-    if (ir::const_int(e)) return;
-    for (const ir::Var& var : ir::vars_of(e)) {
-      const auto found = symbols_.find(var);
-      if (found == symbols_.end()) fail(str(whose, " mentions `", var.name(), "`, no symbol"));
-      if (const FromElement* s = std::get_if<FromElement>(&found->second->source))
-        source(s->value, var, whose);
-      else if (const FromExtent* x = std::get_if<FromExtent>(&found->second->source))
-        source(x->value, var, whose);
-      else if (const FromFormula* f = std::get_if<FromFormula>(&found->second->source))
-        formula(f->formula, whose);
-    }
+  void formula(const ir::Expr& e, const std::string& whose) {
+    std::vector<const SymbolInfo*> open;  // not known to be complete
+    const auto add = [&](const ir::Expr& formula) {
+      if (ir::const_int(formula)) return;
+      for (const ir::Var& var : ir::vars_of(formula)) {
+        const auto found = symbols_.find(var);
+        if (found == symbols_.end()) fail(str(whose, " mentions `", var.name(), "`, no symbol"));
+        // Chains of formulas are long, and every value may mention their end: each once.
+        if (complete_.emplace(var, 0).second) open.push_back(found->second);
+      }
+    };
+    add(e);
+    for (size_t i = 0; i < open.size(); ++i)
+      if (const FromFormula* f = std::get_if<FromFormula>(&open[i]->source)) add(f->formula);
+    std::ranges::sort(open);  // by their places in the list: each after those it is made of
+    for (const SymbolInfo* s : open) complete(*s, whose);
   }
-  void source(ValueId id, const ir::Var& var, const std::string& whose) const {
+
+  /// Finds out until which function closes the symbol stays known.
+  void complete(const SymbolInfo& s, const std::string& whose) {
+    size_t depth = 0;
+    if (const FromElement* e = std::get_if<FromElement>(&s.source))
+      depth = source(e->value, s.symbol.var, whose);
+    else if (const FromExtent* x = std::get_if<FromExtent>(&s.source))
+      depth = source(x->value, s.symbol.var, whose);
+    else if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
+      for (const ir::Var& var : ir::vars_of(f->formula)) depth = std::max(depth, complete_.at(var));
+    complete_[s.symbol.var] = depth;
+    if (until_.size() <= depth) until_.resize(depth + 1);
+    until_[depth].push_back(s.symbol.var);
+  }
+  size_t source(ValueId id, const ir::Var& var, const std::string& whose) const {
     if (!has(id))
       fail(str(whose, " mentions `", var.name(), "`, read from %", graph_.value(id).name,
                ", which is not there yet"));
+    return depths_[static_cast<size_t>(id)];
   }
 
   bool has(ValueId id) const {
@@ -90,10 +112,11 @@ class Verifier {
     const auto at = static_cast<size_t>(id);
     if (made_[at]) fail(str("%", graph_.value(id).name, " is made twice"));
     made_[at] = open_[at] = true;
+    depths_[at] = depth_;
     name(id);
   }
 
-  void typed(ValueId id) const {
+  void typed(ValueId id) {
     if (id == kNoValue) return;
     const Value& v = graph_.value(id);
     if (const TensorType* t = v.type.tensor())
@@ -120,7 +143,9 @@ class Verifier {
   }
 
   /// What the function made is not seen after it.
-  void close(const Function& f) {
+  void close(const Function& f, size_t depth) {
+    if (depth < until_.size())
+      for (const ir::Var& var : std::exchange(until_[depth], {})) complete_.erase(var);
     for (const ValueId id : f.inputs) open_[static_cast<size_t>(id)] = false;
     for (const Node& n : f.nodes)
       for (const ValueId id : n.outputs)
@@ -131,11 +156,13 @@ class Verifier {
     const Node* const around = std::exchange(at_, &n);
     check(n.op != nullptr, "a node has no operator");
     for (const ValueId id : n.inputs) use(id, true);
+    ++depth_;
     for (const Function& body : n.bodies) function(body);
+    --depth_;
     if (n.op->special == Special::Group) {
       group(n);
     } else {
-      for (const Function& body : n.bodies) close(body);
+      for (const Function& body : n.bodies) close(body, depth_ + 1);
       for (const ValueId id : n.outputs) make(id);
       for (const ValueId id : n.outputs) typed(id);
     }
@@ -157,14 +184,21 @@ class Verifier {
     }
     for (const ValueId id : n.outputs)
       check(made.contains(id), "a group's result is made elsewhere");
-    close(body);
-    for (const ValueId id : n.outputs) open_[static_cast<size_t>(id)] = true;
+    close(body, depth_ + 1);
+    for (const ValueId id : n.outputs) {
+      open_[static_cast<size_t>(id)] = true;
+      depths_[static_cast<size_t>(id)] = depth_;
+    }
   }
 
   const Graph& graph_;
   const Node* at_ = nullptr;
   std::vector<bool> made_, open_;
+  size_t depth_ = 0;            // of the function that is looked at, inside of others
+  std::vector<size_t> depths_;  // by value: of the function that makes it
   std::unordered_map<ir::Var, const SymbolInfo*> symbols_;
+  std::unordered_map<ir::Var, size_t> complete_;  // symbols whose sources are all there now
+  std::vector<std::vector<ir::Var>> until_;       // by depth: they are until such a function closes
   std::unordered_map<std::string_view, ValueId> names_;
 };
 

@@ -95,7 +95,7 @@ std::vector<Type> infer(const Call& call) {
 }
 
 std::vector<Type> infer_to_f32(const Call& call) {
-  need_narrow_factors(call);
+  need_narrow_factors(call, /*wide_weights=*/true);
   check_bias(call);
   return {tensor_of(ir::Elem::F32, infer_shape(call))};
 }

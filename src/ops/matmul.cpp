@@ -267,9 +267,9 @@ const OpDef& matmul_to_f32_op() {
   return def;
 }
 
-void need_narrow_factors(const Call& call) {
+void need_narrow_factors(const Call& call, bool wide_weights) {
   need_float(call, 0);
-  need_same_elem(call, 0, 1);
+  if (!wide_weights || call.elem(1) != ir::Elem::F32) need_same_elem(call, 0, 1);
   if (call.has(2) && call.elem(2) != ir::Elem::F32)
     call.refuse("ops.to_f32.bias", str("the bias is ", print(call.type(2))),
                 "give it as f32, the type of the result");

@@ -191,10 +191,18 @@ void category_mapper(const OnnxNode& n, Builder& g) {
            int_constant(Elem::I64, {static_cast<int64_t>(numbers.size())}, numbers));
 }
 
-/// x [n, features] times coefficients [targets, features], plus intercepts.
+/// x [n, features] times coefficients [targets, features], plus intercepts. Of a list that is too
+/// long for the features of x the first ones count, as in ONNX Runtime, whose own logreg_iris has
+/// one.
 ValueId linear(const OnnxNode& n, Builder& g, std::vector<float> intercepts, int64_t targets) {
   const ValueId x = Make{n, g}.cast(ml_input(g, n.need(0)), Elem::F32);
-  const std::vector<float> coefficients = n.attr_floats("coefficients");
+  std::vector<float> coefficients = n.attr_floats("coefficients");
+  const auto known =
+      g.tensor(x).rank() > 0 ? ir::const_int(g.tensor(x).shape.back()) : std::nullopt;
+  if (known && targets > 0) {
+    const size_t used = static_cast<size_t>(*known) * static_cast<size_t>(targets);
+    if (coefficients.size() > used) coefficients.resize(used);
+  }
   if (targets <= 0 || coefficients.size() % static_cast<size_t>(targets) != 0)
     n.refuse("ops.linear.coefficients",
              str(coefficients.size(), " coefficients for ", targets, " targets"),

@@ -8,10 +8,10 @@
 namespace tilewright::ops {
 
 const graph::OpDef& conv_to_f32_op();
-const graph::OpDef& conv_transpose_to_f32_op();
 const graph::OpDef& matmul_to_f32_op();
 
-/// Inputs 0 and 1 are of one narrow float type, the bias, if there is one, is f32.
-void need_narrow_factors(const graph::Call& call);
+/// Inputs 0 and 1 are of one narrow float type, input 1 also f32 where weights may be wide; the
+/// bias, if there is one, is f32.
+void need_narrow_factors(const graph::Call& call, bool wide_weights = false);
 
 }  // namespace tilewright::ops

@@ -23,6 +23,9 @@ std::string_view name(Numerics numerics);
 
 struct EmitOptions {
   Numerics numerics = Numerics::Reassociated;
+  /// Do conversions from f32 to bf16 keep them? Else they may become 0 of the same sign, as the
+  /// machine's instruction has it.
+  bool subnormals = true;
 };
 
 /// Bytes of tw_host::workspace and, for each worker, of tw_host::scratch that a kernel needs.

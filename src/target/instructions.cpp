@@ -103,6 +103,7 @@ std::vector<Shipped> make_all() {
       {"dot_u8i8_8", 8, 4, "i32", "u8", "i8", "0:i32", kBytes, "vpdpbusd"});
   dot(Isa::Avx2, {"dot_u8i8_avx2", 8, 4, "i32", "u8", "i8", "0:i32", kBytes, "dot_u8i8_avx2"});
   dot(Isa::Avx512Bf16, {"dot_bf16_16", 16, 2, "f32", "bf16", "bf16", "0.0", kBf16, "vdpbf16ps"});
+  dot(Isa::Avx512Bf16, {"dot_bf16_8", 8, 2, "f32", "bf16", "bf16", "0.0", kBf16, "vdpbf16ps"});
   dot(Isa::NeonDot, {"dot_i8i8_4", 4, 4, "i32", "i8", "i8", "0:i32", kBytes, "sdot"});
   dot(Isa::NeonDot, {"dot_u8u8_4", 4, 4, "i32", "u8", "u8", "0:i32", kBytes, "udot"});
   dot(Isa::NeonI8mm, {"dot_u8i8_4", 4, 4, "i32", "u8", "i8", "0:i32", kBytes, "usdot"});

@@ -68,6 +68,28 @@ TEST_F(NarrowProducts, MovesTheNarrowElements) {
   EXPECT_EQ(elem("transpose_1"), Elem::BF16);
 }
 
+TEST_F(NarrowProducts, DepthwiseConvolutionsReadTheNarrowTypeAndMultiplyTheirOwn) {
+  const auto depthwise = [&](ValueId x) {
+    return g("conv", {x, random_weights({16, 1, 3, 3}), random_weights({16})},
+             {{"group", int64_t{16}}, {"pads", Ints{1, 1, 1, 1}}});
+  };
+  const ValueId x = g.in("x", dims({1, 8, 5, 5}));
+  const ValueId a = g("relu", {conv(x, 8, 16)});
+  const ValueId b = g("relu", {depthwise(a)});
+  g.output(conv(b, 16, 8));
+  g.output(depthwise(g.in("y", dims({1, 16, 5, 5}))));  // what no kernel makes stays as it is
+  EXPECT_EQ(after(0.05),
+            "cast -> %cast\n"
+            "conv_to_f32_relu_cast -> %cast_2\n"
+            "conv_to_f32_relu_cast -> %cast_4\n"
+            "conv_to_f32 -> %conv_2\n"
+            "conv -> %conv_3\n");
+  EXPECT_EQ(elem("cast_2"), Elem::BF16);
+  const Node& thin = graph.main().nodes[2].bodies[0].nodes[0];
+  EXPECT_EQ(graph.type(thin.inputs[0]).tensor()->elem, Elem::BF16);
+  EXPECT_EQ(graph.type(thin.inputs[1]).tensor()->elem, Elem::F32);
+}
+
 TEST_F(NarrowProducts, KeepsOutputsAndSmallConvolutions) {
   const ValueId x = g.in("x", dims({1, 3, 6, 6}));
   const ValueId a = g("relu", {conv(x, 3, 8)});  // three channels: f32

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/parse.h"
+#include "graph/passes/passes.h"
 #include "ir/print.h"
 #include "ops/all.h"
 #include "support/str.h"
@@ -43,6 +44,72 @@ TEST(Parts, AConcatCanBeAPart) {
     %g: f32[48] = mul(%f, %d)
     return %g })"),
             "a in c at 0, b in c at 64, c in f at 64, e in f at 0");  // %d has %b elsewhere
+}
+
+TEST(Parts, AConcatBeginsWithAnEarlierOneOfItsFirstInputs) {
+  const Graph g = parse(R"(graph main(%x: f32[1, 16]) {
+    %a: f32[1, 16] = relu(%x)
+    %b: f32[1, 16] = exp(%x)
+    %c: f32[1, 32] = concat(%a, %b) {axis = 1}
+    %p: f32[1, 1] = matmul(%c, %c) {trans_b = 1}
+    %d: f32[1, 16] = mul(%x, %p)
+    %e: f32[1, 48] = concat(%a, %b, %d) {axis = 1}
+    %f: f32[1, 64] = concat(%a, %b, %d, %x) {axis = -1}
+    %g: f32[1, 48] = concat(%b, %a, %d) {axis = 1}
+    return %p, %e, %f, %g })",
+                        ops::find);
+  PassContext context;
+  context.services.find_op = ops::find;
+  std::string concats;
+  const Graph after = nest_concats(g, context);
+  for (const Node& n : after.main().nodes) {
+    if (n.op->name != "concat") continue;
+    for (const ValueId id : n.inputs) concats += after.value(id).name + " ";
+    concats += "\n";
+  }
+  EXPECT_EQ(concats, "a b \nc d \ne x \nb a d \n");
+}
+
+/// Layers that each read all maps before them: %c1 of %m0 and %m1, %c2 of %m0, %m1 and %m2, …
+std::string dense_block(int layers, const std::string& before_conv) {
+  std::string text = R"(constant %w0: f32[16, 16, 1, 1] = splat 1
+    )";
+  std::string body = "%m0: f32[1, 16, 4, 4] = conv(%x, %w0)\n", maps = "%m0", whole = "%m0";
+  for (int i = 1; i <= layers; ++i) {
+    const std::string type = str("f32[1, ", 16 * i, ", 4, 4]");
+    text += str("constant %w", i, ": f32[16, ", 16 * i, ", 1, 1] = splat 1\n");
+    if (i > 1) body += str("%c", i, ": ", type, " = concat(", maps, ") {axis = 1}\n");
+    if (i > 1) whole = str("%c", i);
+    if (!before_conv.empty())
+      body += str("%r", i, ": ", type, " = ", before_conv, "(", whole, ")\n");
+    body += str("%m", i, ": f32[1, 16, 4, 4] = conv(", before_conv.empty() ? whole : str("%r", i),
+                ", %w", i, ")\n");
+    maps += str(", %m", i);
+  }
+  return str(text, "graph main(%x: f32[1, 16, 4, 4]) {\n", body, "%y: f32[1, ", 16 * (layers + 1),
+             ", 4, 4] = concat(", maps, ") {axis = 1}\n%z: f32[1, ", 16 * (layers + 1),
+             ", 4, 4] = softmax(%y)\nreturn %z }");
+}
+
+/// The groups that copy parts into a whole: concats that are alone and not in place.
+int copies_in(const std::string& text, bool nest = true) {
+  PassContext context;
+  context.services.find_op = ops::find;
+  Graph g = parse(text, ops::find);
+  g = fuse(nest ? nest_concats(std::move(g), context) : std::move(g), context);
+  const Parts parts = parts_in_place(g);
+  int copies = 0;
+  for (const Node& n : g.main().nodes) {
+    const std::vector<Node>& inside = n.bodies[0].nodes;
+    copies += inside.size() == 1 && inside[0].op->name == "concat" && !parts.nodes.contains(&n);
+  }
+  return copies;
+}
+
+TEST(Parts, DenseBlocksCopyNothing) {
+  EXPECT_EQ(copies_in(dense_block(5, ""), false), 3);
+  EXPECT_EQ(copies_in(dense_block(5, "")), 0);
+  EXPECT_EQ(copies_in(dense_block(5, "relu")), 0);
 }
 
 TEST(Parts, SizesMayBeFormulasOfTheInputs) {

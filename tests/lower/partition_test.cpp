@@ -124,6 +124,40 @@ loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {
   for (int64_t n : {1, 8, 9, 20}) expect_same(ir::parse_function(text), f, {n});
 }
 
+TEST(Partition, AParallelLoopChoosesByTheLastLoopItStandsFor) {
+  const char* text = R"(
+loops f(X: in f32[4, 9], Y: out f32[4, 9]) stage scheduled {
+  parallel for i in 0..36 {
+    for k in 0..3 {
+      Y[i / 9, i % 9] = guard(1 <= i % 9 + k && i % 9 + k < 10, X[i / 9, i % 9 + k - 1], 0.0)
+    }
+  }
+})";
+  const ir::LoopFunc f = partitioned(text);
+  const ir::For* loop = f.body.as<ir::For>();
+  ASSERT_NE(loop, nullptr) << ir::print(f);
+  const ir::If* choice = loop->body.as<ir::If>();
+  ASSERT_NE(choice, nullptr) << ir::print(f);
+  int tests = 0;
+  ir::walk(choice->yes, [&](const ir::Guard&) { ++tests; });
+  EXPECT_EQ(tests, 0) << ir::print(f);
+  expect_same(ir::parse_function(text), f);
+}
+
+TEST(Partition, AFewIterationsThatAreAllBordersStandByThemselves) {
+  expect_program(partitioned(R"(
+loops f(X: in f32[2, 2], Y: out f32[2, 2]) stage scheduled {
+  for i in 0..2 {
+    for j in 0..2 { Y[i, j] = guard(1 <= i, X[i - 1, j], 2.0) + guard(i < 1, X[i + 1, j], 3.0) }
+  }
+})"),
+                 R"(
+loops f(X: in f32[2, 2], Y: out f32[2, 2]) stage scheduled {
+  for j in 0..2 { Y[0, j] = 2.0 + X[1, j] }
+  for j in 0..2 { Y[1, j] = X[0, j] + 3.0 }
+})");
+}
+
 TEST(Partition, MinimaInExtents) {
   const char* text = R"(
 loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {

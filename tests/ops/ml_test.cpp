@@ -102,6 +102,17 @@ TEST(LinearClassifier, GivesTwoScoresForOneRow) {
   EXPECT_EQ(numbers(y[1]), (std::vector<double>{-1.5, 1.5, 1.5, -1.5}));
 }
 
+TEST(LinearClassifier, LeavesOutCoefficientsBeyondTheFeatures) {
+  const auto y = run_node(ml("LinearClassifier",
+                             {{"coefficients", Floats{1, 2, 3, 4, 50, 60, 70, 80}},
+                              {"intercepts", Floats{0, 0}},
+                              {"classlabels_ints", Ints{3, 4}}},
+                             2),
+                          {floats({1, 2}, {1, 10})});
+  EXPECT_EQ(numbers(y[0]), (std::vector<double>{4}));
+  EXPECT_EQ(numbers(y[1]), (std::vector<double>{21, 43}));
+}
+
 TEST(TfIdf, CountsGramsWithSkips) {
   const TestNode test{.op = "TfIdfVectorizer",
                       .attributes = {{"mode", std::string("TF")},

@@ -45,6 +45,20 @@ def convolutions():
 
 
 @pytest.fixture
+def depthwise():
+    """What an inverted residual consists of, with a tail of columns and a stride."""
+    nodes = [helper.make_node("Conv", ["x", "w0", "c0"], ["a"]), helper.make_node("Clip", ["a", "low", "high"], ["b"]),
+             helper.make_node("Conv", ["b", "w1", "c1"], ["c"], pads=[1, 1, 1, 1], group=48),
+             helper.make_node("Clip", ["c", "low", "high"], ["d"]), helper.make_node("Conv", ["d", "w2"], ["e"]),
+             helper.make_node("Add", ["e", "x"], ["f"]), helper.make_node("Conv", ["f", "w0"], ["g"]),
+             helper.make_node("Conv", ["g", "w3"], ["y"], pads=[2, 2, 2, 2], strides=[2, 2], group=48)]
+    return model(nodes, {"x": [1, 16, 13, 13]}, {"y": [1, 48, 7, 7]},
+                 [constant("w0", weights(48, 16, 1, 1)), constant("c0", weights(48)), constant("w1", weights(48, 1, 3, 3)),
+                  constant("c1", weights(48)), constant("w2", weights(16, 48, 1, 1)), constant("w3", weights(48, 1, 5, 5)),
+                  constant("low", np.float32(0)), constant("high", np.float32(6))])
+
+
+@pytest.fixture
 def recurrent():
     nodes = [helper.make_node("LSTM", ["x", "W", "R"], ["h", "", ""], hidden_size=20),
              helper.make_node("Reshape", ["h", "shape"], ["s"]),
@@ -54,7 +68,7 @@ def recurrent():
                   constant("shape", np.array([5, 20]))])
 
 
-@pytest.mark.parametrize("name", ["convolutions", "recurrent"])
+@pytest.mark.parametrize("name", ["convolutions", "depthwise", "recurrent"])
 def test_bf16_is_close_and_not_f32(name, request):
     given = request.getfixturevalue(name)
     shape = [d.dim_value for d in given.graph.input[0].type.tensor_type.shape.dim]

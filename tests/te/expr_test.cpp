@@ -109,7 +109,7 @@ TEST_F(TeExpr, RefusesWrongIndices) {
 TEST_F(TeExpr, RefusesForeignExpressions) {
   const ir::Buffer b = ir::make_buffer("b", F32, {4});
   EXPECT_EQ(diagnostic_of([&] { Expr(ir::load(b, {0})); }).code, "te.expr.foreign");
-  EXPECT_EQ(diagnostic_of([&] { Expr(ir::Expr()); }).code, "te.expr.foreign");
+  EXPECT_EQ(diagnostic_of([&] { Expr{ir::Expr()}; }).code, "te.expr.foreign");
   EXPECT_EQ(diagnostic_of([&] { Expr(ir::broadcast(ir::Expr(1), 4)); }).code, "te.expr.foreign");
 }
 

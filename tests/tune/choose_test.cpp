@@ -132,6 +132,17 @@ const Kernel kKernels[] = {
      "f32(X[c, y + i, x + j, r]) * f32(W[m, c, i, j, r, o])\n"
      "  D[m in 2, y in 7, x in 7, o in 16] = bf16(max(C[m, y, x, o] + b[m, o], 0.0))\n"
      "  return D\n}"},
+    {"convolution_of_pairs_in_short_blocks",
+     "te c(X: bf16[2, 9, 9, 8], W: bf16[3, 2, 3, 3, 8, 8], b: f32[3, 8]) {\n"
+     "  C[m in 3, y in 7, x in 7, o in 8] = sum(c in 2, i in 3, j in 3, r in 8) "
+     "f32(X[c, y + i, x + j, r]) * f32(W[m, c, i, j, r, o])\n"
+     "  D[m in 3, y in 7, x in 7, o in 8] = bf16(max(C[m, y, x, o] + b[m, o], 0.0))\n"
+     "  return D\n}"},
+    {"convolution_of_pairs_turned",
+     "te c(X: bf16[2, 44, 16], W: bf16[50, 2, 3, 16], b: f32[50]) {\n"
+     "  C[m in 50, x in 42] = sum(c in 2, j in 3, r in 16) "
+     "f32(X[c, x + j, r]) * f32(W[m, c, j, r])\n"
+     "  D[m in 50, x in 42] = max(C[m, x] + b[m], 0.0)\n  return D\n}"},
     {"matmul_of_bytes",
      "te m(A: u8[15, 20], B: i8[20, 64]) {\n"
      "  C[y in 15, x in 64] = sum(k in 20) i32(A[y, k]) * i32(B[k, x])\n  return C\n}"},
@@ -311,6 +322,8 @@ TEST(Choose, AddsGroupsOfProductsByAnInstruction) {
            {"matmul_of_pairs_with_tails", "znver4", "dot_bf16_16.update"},
            {"matmul_of_pairs_symbolic_rows", "znver4", "dot_bf16_16.update"},
            {"convolution_of_pairs", "znver4", "dot_bf16_16.update"},
+           {"convolution_of_pairs_in_short_blocks", "znver4", "dot_bf16_8.update"},
+           {"convolution_of_pairs_turned", "znver4", "dot_bf16_16.update"},
            {"matmul_for_tiles", "amx", "amx_bf16.update"},
            {"matmul_of_bytes_for_tiles", "amx", "amx_u8i8.update"},
            {"matmul_of_bytes", "amx", "dot_u8i8_16.update"},

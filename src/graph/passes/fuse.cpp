@@ -248,15 +248,20 @@ class Fuser {
   }
 
   /// Is the node a concat that costs nothing when it and what it joins stay alone? What works
-  /// element by element on its result reads the inputs in their stead.
+  /// element by element on its result reads the inputs in their stead, unless it is joined again.
   bool joins_in_place(int n) {
     if (stretches(graph_, node(n)).empty() || node(n).op->name != "concat") return false;
     const ValueId result = node(n).outputs[0];
     if (escapes_.contains(result)) return false;
-    for (const int user : users_[result])
-      if (node(user).op->fusion == FusionKind::Injective ||
-          node(user).op->fusion == FusionKind::Reduction)
-        return false;
+    bool joined = false, reads_elements = false;
+    for (const int user : users_[result]) {
+      if (node(user).op->name == "concat" && !stretches(graph_, node(user)).empty())
+        joined = true;
+      else if (node(user).op->fusion == FusionKind::Injective ||
+               node(user).op->fusion == FusionKind::Reduction)
+        reads_elements = true;
+    }
+    if (reads_elements && !joined) return false;
     return std::ranges::all_of(node(n).inputs, [&](ValueId id) {
       const auto made = makers_.find(id);
       return made != makers_.end() && is_computed(*node(made->second).op) &&

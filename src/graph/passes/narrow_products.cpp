@@ -16,20 +16,28 @@ bool is_f32(const Graph& graph, ValueId id) {
   return t && !t->strings && t->elem == ir::Elem::F32;
 }
 
-/// A sum of many products, whose factors may be narrower. A convolution that knows only a few input
-/// channels of each result is none: it is bound by what it reads. Nor is a product of two values
-/// that the run makes, as in attention.
+/// Below so many input channels of each result a convolution is bound by what it reads.
+constexpr int64_t kFewChannels = 8;
+
+/// A sum of many products, whose factors may be narrower. A convolution of a few channels is none,
+/// nor is a product of two values that the run makes, as in attention. Transposed convolutions make
+/// images, which several of them in a row spoil when they round.
 bool is_product(const Graph& graph, const Node& n) {
-  constexpr int64_t kFewChannels = 8;
-  const std::string_view op = n.op->name;
-  const bool conv = op == "conv" || op == "conv_transpose";
-  if ((!conv && op != "matmul") || !is_f32(graph, n.inputs[0]) || !is_f32(graph, n.inputs[1]))
+  const bool conv = n.op->name == "conv";
+  if ((!conv && n.op->name != "matmul") || !is_f32(graph, n.inputs[0]) ||
+      !is_f32(graph, n.inputs[1]))
     return false;
   const auto is_constant = [&](size_t i) { return bool(graph.value(n.inputs[i]).constant); };
   if (!conv) return is_constant(0) || is_constant(1);
-  const Shape& weights = graph.type(n.inputs[1]).tensor()->shape;
-  const auto channels = ir::const_int(weights[op == "conv" ? 1 : 0]);
-  return channels && *channels / (op == "conv" ? 1 : attr<int64_t>(n, "group")) >= kFewChannels;
+  const auto channels = ir::const_int(graph.type(n.inputs[1]).tensor()->shape[1]);
+  return channels && *channels >= kFewChannels;
+}
+
+/// A convolution whose groups are a few channels: it may read narrower elements, but multiplies
+/// f32.
+bool is_depthwise(const Graph& graph, const Node& n) {
+  return n.op->name == "conv" && attr<int64_t>(n, "group") > 1 && is_f32(graph, n.inputs[0]) &&
+         is_f32(graph, n.inputs[1]) && !is_product(graph, n);
 }
 
 /// Does the result consist of elements of the inputs, whatever type they have?
@@ -38,7 +46,8 @@ bool moves(const Node& n) {
   return n.op->special == Special::View || std::ranges::count(kMoves, n.op->name) > 0;
 }
 
-/// The values that products read, also when they are moved on the way.
+/// The values that products read, also when they are moved on the way; and those that depthwise
+/// convolutions read, where a kernel makes them, which can as well store them in the narrower type.
 class Wanted {
  public:
   explicit Wanted(const Graph& graph) {
@@ -50,10 +59,18 @@ class Wanted {
   void function(const Graph& graph, const Function& f) {
     // What a function gives keeps all its bits.
     kept_.insert(f.outputs.begin(), f.outputs.end());
+    std::unordered_set<ValueId> made;
+    for (const Node& n : f.nodes)
+      if (!moves(n) || std::ranges::all_of(n.inputs, [&](ValueId id) {
+            return !is_f32(graph, id) || made.contains(id);
+          }))
+        made.insert(n.outputs.begin(), n.outputs.end());
     for (auto n = f.nodes.rbegin(); n != f.nodes.rend(); ++n) {
       for (const Function& body : n->bodies) function(graph, body);
       if (is_product(graph, *n))
         wanted_.insert({n->inputs[0], n->inputs[1]});
+      else if (is_depthwise(graph, *n) && made.contains(n->inputs[0]))
+        wanted_.insert(n->inputs[0]);
       else if (moves(*n) && wanted_.contains(n->outputs[0]))
         for (const ValueId id : n->inputs)
           if (is_f32(graph, id)) wanted_.insert(id);
@@ -75,6 +92,9 @@ class Narrow {
     if (is_product(r.graph(), n)) {
       for (const size_t i : {size_t{0}, size_t{1}}) inputs[i] = narrow(r, inputs[i]);
       now = r.call(str(n.op->name, "_to_f32"), inputs, n.attrs.list());
+    } else if (is_depthwise(r.graph(), n) && widening(r, inputs[0])) {
+      inputs[0] = narrow(r, inputs[0]);
+      now = r.call("conv_to_f32", inputs, n.attrs.list());
     } else if (moves(n) && wanted_.contains(old)) {
       for (ValueId& id : inputs)
         if (is_f32(r.graph(), id)) id = narrow(r, id);
@@ -148,7 +168,7 @@ void narrow_weights(Graph& graph, std::vector<Node>& nodes, ir::Elem to) {
 ///            %r: f32[1, 64, 8, 8] = relu(%c)
 ///            %r': bf16[1, 64, 8, 8] = cast(%r) {to = bf16}
 ///            %y: f32[1, 64, 8, 8] = conv_to_f32(%r', %v': bf16[64, 64, 1, 1])
-/// Of recurrent layers the weights alone are narrower.
+/// Of recurrent layers the weights alone are narrower, of depthwise convolutions what they read.
 /// fold_constants then casts the weights, and fuse puts the casts into the kernels around them.
 /// Changes results by the rounding of factors; does nothing unless `factors` of the context say so.
 Graph narrow_products(Graph graph, PassContext& context) {

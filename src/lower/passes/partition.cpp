@@ -243,6 +243,7 @@ class Partitioner {
     const int64_t copies =
         loop.loop == ForKind::Parallel ? 1 : !steady.begins.empty() + !steady.ends.empty();
     const int64_t growth = copies * size_of(loop.body);
+    if (steady.known.empty() && loop.loop == ForKind::Parallel) return by_remainder(loop);
     if (steady.known.empty() || growth > left_) return descend(loop);
 
     const Expr first = loop.min, last = loop.min + loop.extent;
@@ -251,11 +252,11 @@ class Partitioner {
     for (const Expr& e : steady.ends) end = min(end, e);
     begin = simplified(min(begin, last));
     end = simplified(max(end, begin));
-    if (!pays(loop, begin, end)) return descend(loop);
+    if (!pays(loop, begin, end)) return one_by_one(loop);
     left_ -= growth;
 
     const Stmt clean = with_known(loop.body, steady.known);
-    if (loop.loop == ForKind::Parallel) return choose(loop, begin, end, clean);
+    if (loop.loop == ForKind::Parallel) return choose(loop, loop.var, begin, end, clean);
     std::vector<Stmt> parts;
     const auto part = [&](const Expr& from, const Expr& to, const Stmt& body) {
       const Expr extent = simplified(to - from);
@@ -274,14 +275,61 @@ class Partitioner {
   }
 
   /// One parallel loop stays one: its iterations choose.
-  Stmt choose(const For& loop, const Expr& begin, const Expr& end, const Stmt& clean) {
+  Stmt choose(const For& loop, const Expr& at, const Expr& begin, const Expr& end,
+              const Stmt& clean) {
     return facts_.inside(loop, [&] {
-      const Expr inside = simplified(logical_and(begin <= loop.var, loop.var < end));
+      const Expr inside = simplified(logical_and(begin <= at, at < end));
       const Stmt yes = facts_.where(inside, [&] { return run(clean); });
       if (is_true(inside)) return with(loop, [&](For& out) { out.body = yes; });
       const Stmt no = facts_.where(logical_not(inside), [&] { return run(loop.body); });
       return with(loop, [&](For& out) { out.body = make_stmt<If>(loop.span, inside, yes, no); });
     });
+  }
+
+  /// A few iterations that are all borders: each by itself, so that it knows what it tests.
+  Stmt one_by_one(const For& loop) {
+    constexpr int64_t kFew = 4;
+    const auto count = const_int(loop.extent);
+    if (loop.loop != ForKind::Serial || !count || *count > kFew ||
+        (*count - 1) * size_of(loop.body) > left_)
+      return descend(loop);
+    left_ -= (*count - 1) * size_of(loop.body);
+    std::vector<Stmt> parts;
+    for (int64_t i = 0; i < *count; ++i)
+      parts.push_back(run(substitute(loop.body, loop.var, simplified(loop.min + i))));
+    return seq(std::move(parts), loop.span);
+  }
+
+  /// A parallel loop that stands for several: the last of them is `v % n`.
+  Stmt by_remainder(const For& loop) {
+    std::optional<int64_t> n;
+    const auto is_remainder = [&](const Binary& b) {
+      return b.op == BinaryOp::Mod && b.a == loop.var && const_int(b.b) &&
+             (!n || *n == const_int(b.b));
+    };
+    walk(loop.body, [&](const Binary& b) {
+      if (is_remainder(b)) n = const_int(b.b);
+    });
+    if (!n) return descend(loop);
+    const Var last(loop.var.name() + "_last");
+    const Stmt named = rewrite(loop.body, [&](const Binary& b, auto& self) -> Expr {
+      return is_remainder(b) ? Expr(last) : self.children(b);
+    });
+    const Stmt as_loop = make_stmt<For>(loop.span, last, 0, *n, named);
+    const For& inner = *as_loop.as<For>();
+    const Steady steady =
+        facts_.inside(loop, [&] { return Finder(inner, lanes_, facts_.here()).result(); });
+    Expr begin = 0, end = *n;
+    for (const Expr& b : steady.begins) begin = max(begin, b);
+    for (const Expr& e : steady.ends) end = min(end, e);
+    const int64_t growth = size_of(loop.body);
+    if (steady.known.empty() || growth > left_ || uses(begin, loop.var) || uses(end, loop.var) ||
+        !pays(inner, begin, end))
+      return descend(loop);
+    left_ -= growth;
+    const Expr remainder = loop.var % *n;
+    return choose(loop, remainder, simplified(begin), simplified(end),
+                  substitute(with_known(named, steady.known), last, remainder));
   }
 
   /// Worth it when at least half of the iterations lose their tests, as far as that is known.
@@ -301,8 +349,9 @@ class Partitioner {
 }  // namespace
 
 /// Splits loops so that conditions on their variables hold for all of the middle part, which then
-/// carries no test; the borders keep theirs. A parallel loop stays one loop whose iterations
-/// choose.
+/// carries no test; the borders keep theirs, or stand by themselves where they are few. A parallel
+/// loop stays one loop whose iterations choose, also by the last of several loops that it stands
+/// for.
 ///   before   for i in 0..n { y[i] = guard(0 <= i - 1 && i + 1 < n, x[i - 1] + x[i + 1], 0.0) }
 ///   after    for i in 0..1 { …guarded… }
 ///            for i in 1..n - 1 { y[i] = x[i - 1] + x[i + 1] }

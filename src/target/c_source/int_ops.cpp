@@ -30,8 +30,10 @@ Text infix_strict(std::string_view op, Bind bind, const Text& a, const Text& b) 
   return {str(a.bind == bind ? a.s : a.in(Bind::Unary), " ", op, " ", b.in(Bind::Unary)), bind};
 }
 
+/// `(!a) == b`: compilers take `!a == b` for a mistake.
 Text compare(std::string_view op, Bind bind, const Text& a, const Text& b) {
-  return {str(a.in(Bind::Sum), " ", op, " ", b.in(Bind::Sum)), bind};
+  const bool negated = a.bind == Bind::Unary && a.s.starts_with('!');
+  return {str(a.in(negated ? Bind::Atom : Bind::Sum), " ", op, " ", b.in(Bind::Sum)), bind};
 }
 
 Text logical(std::string_view op, Bind bind, const Text& a, const Text& b) {

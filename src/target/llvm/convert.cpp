@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "llvm/Analysis/VectorUtils.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
 #include "ir/scalar.h"
 #include "support/diagnostic.h"
 
@@ -11,7 +14,7 @@ namespace {
 
 using ir::Elem;
 
-/// A float format of at most 16 bits.
+/// A float format of at most 16 bits, with a smaller range than f32.
 struct Format {
   int mantissa;  // bits, without the hidden one
   int bias;
@@ -23,7 +26,6 @@ struct Format {
 Format format_of(Elem e) {
   switch (e) {
     case Elem::F16: return {10, 15, 0x7bff, 0x7e00, 0x7c00, false};
-    case Elem::BF16: return {7, 127, 0x7f7f, 0x7fc0, 0x7f80, false};
     case Elem::F8E5M2: return {2, 15, 0x7b, 0x7e, 0x7c, false};
     case Elem::F8E4M3: return {3, 7, 0x7e, 0x7f, 0x7f, false};
     case Elem::F8E5M2FNUZ: return {2, 16, 0x7f, 0x80, 0x80, true};
@@ -77,7 +79,44 @@ ll::Value* widen(Lanes& b, Elem from, ll::Value* bits) {
   return as_float(b, value);
 }
 
+static ll::Value* some_lanes(Lanes& b, ll::Value* v, int first, int count) {
+  ll::SmallVector<int> places;
+  for (int i = 0; i < count; ++i) places.push_back(first + i);
+  return b.CreateShuffleVector(v, places);
+}
+
+/// By the machine's instruction, which takes subnormals as 0; null when it has none for as many
+/// lanes.
+static ll::Value* narrow_bf16_flushing(Lanes& b, ll::Value* f32) {
+  const int lanes = Lanes::lanes_of(f32), whole = lanes == 8 ? 8 : 16;
+  if (b.subnormals || !b.spec.isa.has(ir::Isa::Avx512Bf16) || lanes % whole != 0) return nullptr;
+  const ll::Intrinsic::ID id = whole == 8 ? ll::Intrinsic::x86_avx512bf16_cvtneps2bf16_256
+                                          : ll::Intrinsic::x86_avx512bf16_cvtneps2bf16_512;
+  ll::SmallVector<ll::Value*> parts;
+  for (int first = 0; first < lanes; first += whole) {
+    ll::Value* part = lanes == whole ? f32 : some_lanes(b, f32, first, whole);
+    ll::Value* bf16 = b.CreateIntrinsic(id, {}, {part});
+    parts.push_back(b.CreateBitCast(bf16, b.like(bf16, b.getInt16Ty())));
+  }
+  return parts.size() == 1 ? parts[0] : ll::concatenateVectors(b, parts);
+}
+
+/// bf16 is the upper half of an f32: rounding carries into the exponent, up to infinity.
+static ll::Value* narrow_bf16(Lanes& b, ll::Value* f32) {
+  ll::Type* i32 = b.like(f32, b.getInt32Ty());
+  ll::Value* all = as_int(b, f32);
+  ll::Value* even = b.CreateAnd(b.CreateLShr(all, b.integer(i32, 16)), b.integer(i32, 1));
+  ll::Value* rounded = b.CreateAdd(b.CreateAdd(all, b.integer(i32, 0x7fff)), even);
+  ll::Value* result =
+      b.CreateSelect(b.CreateFCmpUNO(f32, f32), b.integer(i32, 0x7fc00000), rounded);
+  return b.CreateTrunc(b.CreateLShr(result, b.integer(i32, 16)), b.like(f32, b.getInt16Ty()));
+}
+
 ll::Value* narrow(Lanes& b, Elem to, ll::Value* f32) {
+  if (to == Elem::BF16) {
+    ll::Value* flushed = narrow_bf16_flushing(b, f32);
+    return flushed ? flushed : narrow_bf16(b, f32);
+  }
   ll::Type* i32 = b.like(f32, b.getInt32Ty());
   ll::Type* bits_type = b.like(f32, b.element(to));
   if (to == Elem::F16 && converts_f16(b))
@@ -98,17 +137,15 @@ ll::Value* narrow(Lanes& b, Elem to, ll::Value* f32) {
       b.integer(i32, static_cast<uint64_t>(dropped)));
   ll::Value* result =
       b.CreateSub(rounded, b.integer(i32, static_cast<uint64_t>(127 - f.bias) << f.mantissa));
-  if (f.bias != 127) {
-    // Subnormal results: adding this number leaves the float's own addition to round at the
-    // quantum.
-    const double magic = std::ldexp(1.0, 23 + 1 - f.bias - f.mantissa);
-    const auto magic_bits = static_cast<uint32_t>(ir::float_to_bits(Elem::F32, magic));
-    ll::Value* sum = b.CreateFAdd(as_float(b, magnitude), b.real(f32->getType(), magic));
-    ll::Value* subnormal = b.CreateSub(as_int(b, sum), b.integer(i32, magic_bits));
-    const auto least =
-        static_cast<uint32_t>(ir::float_to_bits(Elem::F32, std::ldexp(1.0, 1 - f.bias)));
-    result = b.CreateSelect(b.CreateICmpULT(magnitude, b.integer(i32, least)), subnormal, result);
-  }
+  // Subnormal results: adding this number leaves the float's own addition to round at the
+  // quantum.
+  const double magic = std::ldexp(1.0, 23 + 1 - f.bias - f.mantissa);
+  const auto magic_bits = static_cast<uint32_t>(ir::float_to_bits(Elem::F32, magic));
+  ll::Value* sum = b.CreateFAdd(as_float(b, magnitude), b.real(f32->getType(), magic));
+  ll::Value* subnormal = b.CreateSub(as_int(b, sum), b.integer(i32, magic_bits));
+  const auto least =
+      static_cast<uint32_t>(ir::float_to_bits(Elem::F32, std::ldexp(1.0, 1 - f.bias)));
+  result = b.CreateSelect(b.CreateICmpULT(magnitude, b.integer(i32, least)), subnormal, result);
   // Signed: `result` of a tiny magnitude is chosen above, of a huge one it is large and positive.
   ll::Value* too_large = b.CreateICmpSGT(result, b.integer(i32, f.max_finite));
   result = b.CreateSelect(too_large, b.integer(i32, f.overflow), result);

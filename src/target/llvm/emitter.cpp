@@ -11,6 +11,7 @@ Emitter::Emitter(ll::Module& module, const ir::LoopFunc& func, const ir::TargetS
   ll::FastMathFlags flags;
   flags.setAllowContract(options.numerics != Numerics::Ieee);
   b_.setFastMathFlags(flags);
+  b_.subnormals = options.subnormals;
 }
 
 ll::Function* Emitter::add_function(const std::string& name, ll::FunctionType* type,

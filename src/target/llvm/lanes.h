@@ -24,6 +24,7 @@ struct Lanes : ll::IRBuilder<> {
       : ll::IRBuilder<>(context), spec(target) {}
 
   const ir::TargetSpec& spec;
+  bool subnormals = true;  // as EmitOptions says
 
   ll::Type* type(ir::Type t) { return with_lanes(element(t.elem), t.lanes); }
   /// The type of a stored element; sub-byte elements have none.

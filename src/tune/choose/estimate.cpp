@@ -28,19 +28,29 @@ bool is_row(const ir::Expr& condition) {
          ir::const_int(compare->b);
 }
 
+/// Operations on vectors along the iterator. What a guard chooses for all lanes at once costs none:
+/// loops are cut where the choice changes.
+int64_t vector_operations(const ir::Expr& value, const ir::Var& lane) {
+  int64_t n = operations(value);
+  ir::walk(value, [&](const ir::Guard& g) {
+    if (!ir::uses(g.cond, lane)) n -= 1 + operations(g.cond);
+  });
+  return std::max<int64_t>(n, 1);
+}
+
 /// A stage without tiles, as vectors along its best iterator.
 double vector_cycles(const Stage& stage, const Sizes& sizes, const ir::TargetSpec& spec,
                      const std::vector<std::string>& constants) {
   const auto& iters = stage.block->iters;
+  if (iters.empty()) return kOperation * std::max(stage.work(sizes), 1.0);
   const int64_t lanes = lanes_of(stage, spec);
+  const size_t lane = best_lane_iter(stage, sizes);
   double each = 0;
   int64_t rows = 1;  // of a matrix, one of which a choice by iterator leaves
   for (const ir::Expr& value : stage.values()) {
-    each += kOperation * static_cast<double>(std::max<int64_t>(operations(value), 1));
+    each += kOperation * static_cast<double>(vector_operations(value, iters[lane].var));
     ir::walk(value, [&](const ir::Select& select) { rows += is_row(select.cond); });
   }
-  if (iters.empty()) return each;
-  const size_t lane = best_lane_iter(stage, sizes);
   const bool reduces = iters[lane].kind == ir::IterKind::Reduction;
   const auto by_lane = [&](const Use& u) {
     const auto step = stride(u.buffer, u.indices, iters[lane].var, sizes);

@@ -177,7 +177,7 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
     }
     const std::vector<ResultSize> all = results_of(plan, stage, sizes);
     if (with_dot) {
-      plan.dot = turned ? std::nullopt : dot_for(stage, c, lane, plan.lanes, sizes, spec);
+      plan.dot = dot_for(stage, c, lane, plan.lanes, sizes, spec);
       if (!plan.dot || !whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
     } else {
       plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);

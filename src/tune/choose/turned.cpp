@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <tuple>
 
 #include "ir/build.h"
 #include "support/str.h"
@@ -35,16 +36,21 @@ int64_t tiles_together(int64_t rows, const Plan& plan, const ir::TargetSpec& spe
   return most;
 }
 
+std::pair<LoopRef, LoopRef> pair_of(Schedule& s, const LoopRef& loop, int64_t size) {
+  const auto [outer, inner] = s.split<2>(loop, {kOpen, size});
+  return {outer, inner};
+}
+
 // A block of eight rows and lanes is transposed without running out of registers.
 constexpr int64_t kBlock = 8;
 
 /// Reads columns of the kept tiles, a vector of rows for each lane, so that a block of them is a
 /// transposition in registers.
-void turn(Schedule& s, const BlockRef& out, size_t outside, size_t lane_dim, size_t row_dim,
+void turn(Schedule& s, const std::string& out, size_t outside, size_t lane_dim, size_t row_dim,
           const Plan& plan) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
-  const Stage stage = *find_stage(func, out.name);
+  const Stage stage = *find_stage(func, out);
   const int64_t rows = sizes.most(stage.loops[outside + row_dim]->extent);
   const std::vector<LoopRef> loops = s.loops(out);
   const LoopRef &lane = loops[outside + lane_dim], &row = loops[outside + row_dim];
@@ -57,7 +63,7 @@ void turn(Schedule& s, const BlockRef& out, size_t outside, size_t lane_dim, siz
   const size_t row_at = outside + std::min(row_dim, lane_dim),
                lane_at = outside + std::max(row_dim, lane_dim);
   for (size_t i = 0; i < pieces.size(); ++i) {
-    const std::vector<LoopRef> own = s.loops(i == 0 ? out.name : str(out.name, "_part", i));
+    const std::vector<LoopRef> own = s.loops(i == 0 ? out : str(out, "_part", i));
     const auto [r0, r1] = s.split<2>(own[row_at], {kOpen, pieces[i].lanes});
     const auto [v, l] = s.split<2>(own[lane_at], {kOpen, block});
     s.reorder({r0, v, l, r1});
@@ -115,18 +121,29 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();
   order.push_back(r0);
-  for (const size_t i : plan.reduced) order.push_back(loops[i]);
+  std::vector<LoopRef> summed;
+  for (const size_t i : plan.reduced) summed.push_back(loops[i]);
+  LoopRef vectors = l1, lane, group;
+  if (plan.dot) {
+    std::tie(summed.back(), group) = pair_of(s, summed.back(), plan.dot->group);
+    std::tie(vectors, lane) = pair_of(s, l1, plan.lanes);
+  }
+  order.insert(order.end(), summed.begin(), summed.end());
   order.push_back(r1);
-  order.push_back(l1);
+  order.push_back(vectors);
+  if (plan.dot) order.insert(order.end(), {lane, group});
   s.reorder(order);
 
   const BlockRef keep = s.cache_write(block, buffer, ir::ScopeKind::Register);
   s.reverse_compute_at(keep, r0);
   s.reverse_compute_at(out, at);
-  const BlockRef init = s.decompose_reduction(block, loops[plan.reduced.front()]);
-  if (plan.unroll > 1) s.unroll(s.split<2>(loops[plan.reduced.back()], {kOpen, plan.unroll})[1]);
+  const BlockRef init = s.decompose_reduction(block, summed.front());
+  if (plan.unroll > 1) s.unroll(s.split<2>(summed.back(), {kOpen, plan.unroll})[1]);
   s.unroll(r1);
-  as_vectors(s, l1, plan.lanes);
+  if (plan.dot)
+    s.unroll(vectors);
+  else
+    as_vectors(s, vectors, plan.lanes);
   const std::vector<LoopRef> zero = s.loops(init);
   as_vectors(s, zero.back(), plan.lanes);
   for (size_t i = outer.size() + 1; i + 1 < zero.size(); ++i) s.unroll(zero[i]);
@@ -140,6 +157,7 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
   // Lanes are neighbours in the registers and in what is kept.
   s.transform_layout(block, buffer + "_register", {vars, places});
   s.transform_layout(keep, buffer, {vars, places});
+  if (plan.dot) s.tensorize(lane, plan.dot->instruction);
   const std::vector<LoopRef> copy = s.loops(keep);
   const size_t inside = outer.size() + 1;
   std::vector<LoopRef> lanes_last;
@@ -150,7 +168,7 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
   as_vectors(s, lanes_last.back(), plan.lanes);
   for (size_t d = 0; d + 1 < rank; ++d) s.unroll(lanes_last[d]);
   const size_t fused = run_in_threads(s, outer, first, stage.work(sizes));
-  turn(s, out, outer.size() - fused, lane_dim, row_dim, plan);
+  turn(s, after ? after->name() : out.name, outer.size() - fused, lane_dim, row_dim, plan);
 }
 
 }  // namespace tilewright::tune

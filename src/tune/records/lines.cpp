@@ -135,7 +135,7 @@ class Reader {
     int64_t id = 0;
     if (!from.at("record").is_null()) {
       for (const Record& r : records_.of(workload, target))
-        if (hex(r.identity()) == from["record"]) id = r.id;
+        if (from["record"] == hex(r.identity())) id = r.id;
       if (id == 0) throw std::runtime_error("the record that is chosen is not there");
     }
     records_.choose(workload, target, id, from.at("reason"));

@@ -147,6 +147,12 @@ TEST(CSource, PrintsOnlyWhatIsUsed) {
   EXPECT_EQ(text.find("stdatomic"), std::string::npos);
 }
 
+TEST(CSource, NegationsInComparisonsStandInParentheses) {
+  const std::string text =
+      c_of("loops f(a: in bool[2], b: out bool[1]) stage final { b[0] = (!a[0]) != a[1] }");
+  EXPECT_NE(text.find("(!"), std::string::npos) << text;
+}
+
 /// The declaration of `name` in a C text, without comments and spaces.
 std::string declaration(const std::string& text, const std::string& first,
                         const std::string& last) {

@@ -108,6 +108,57 @@ TEST_P(Math, EveryHalf) {
 INSTANTIATE_TEST_SUITE_P(, Math, testing::ValuesIn(kApproximate),
                          [](const auto& info) { return std::string(ir::info(info.param).name); });
 
+ir::LoopFunc narrowing(int64_t n, int lanes) {
+  const ir::Buffer from = array("x", Elem::F32, n), to = array("z", Elem::BF16, n);
+  const ir::Var i("i");
+  const ir::Expr at = lanes == 1 ? ir::Expr(i) : ramp(ir::Expr(i) * lanes, lanes);
+  return final_func("f", {{from, ir::Access::In}, {to, ir::Access::Out}},
+                    loop(i, n / lanes, store(to, at, ir::cast(Elem::BF16, ir::load(from, {at})))));
+}
+
+TEST(NarrowedToBf16, RoundsToEvenAndMayTakeSubnormalsAsZero) {
+  constexpr int64_t kStep = 32771, kEdges = 64, kInputs = (int64_t{1} << 32) / kStep / 64 * 64;
+  Array x(Elem::F32, kInputs);
+  for (int64_t i = 0; i < kInputs; ++i) x.set_bits(i, static_cast<uint64_t>(i * kStep));
+  // Ties, the largest numbers, subnormals, NaNs with few bits.
+  const uint64_t edges[] = {0x3f808000, 0x3f818000, 0x7f7f7fff, 0x7f7f8000, 0x7f7fffff, 0x7f800000,
+                            0x7f800001, 0x7fffffff, 0x00000001, 0x00007fff, 0x00008000, 0x00018000,
+                            0x007fffff, 0x00800000, 0x00000000, 0x7fc00000};
+  for (int64_t i = 0; i < kEdges; ++i)
+    x.set_bits(i, edges[i % 16] | (i / 16 % 2 == 0 ? 0 : 0x80000000));
+  const auto expected = [&](int64_t i, bool subnormals) {
+    const uint64_t bits = x.bits_at(i), magnitude = bits & 0x7fffffff;
+    if (!subnormals && magnitude < 0x00800000) return bits >> 16 & 0x8000;
+    return ir::float_to_bits(Elem::BF16, x.float_at(i));
+  };
+  for (const bool subnormals : {true, false})
+    for (const int lanes : {1, 4, 8, 16, 32, 64}) {
+      const JitKernel kernel =
+          compile(narrowing(kInputs, lanes), host_target(), {.subnormals = subnormals});
+      Array z(Elem::BF16, kInputs);
+      void* buffers[] = {x.data(), z.data()};
+      kernel.call(buffers);
+      int reported = 0;
+      for (int64_t i = 0; i < kInputs && reported < 3; ++i) {
+        const double got = z.float_at(i);
+        if (std::isnan(x.float_at(i))
+                ? std::isnan(got)
+                : z.bits_at(i) == expected(i, true) || z.bits_at(i) == expected(i, subnormals))
+          continue;
+        ++reported;
+        ADD_FAILURE() << std::hexfloat << x.float_at(i) << " in " << lanes << " lanes is " << got;
+      }
+    }
+}
+
+TEST(NarrowedToBf16, IsOneInstructionWhereSubnormalsMayGo) {
+  const ir::TargetSpec zen4 = parse_target("znver4");
+  for (const bool subnormals : {true, false}) {
+    const std::string code = emit_assembly(narrowing(64, 16), zen4, {.subnormals = subnormals});
+    EXPECT_EQ(code.find("vcvtneps2bf16") == std::string::npos, subnormals);
+  }
+}
+
 TEST(MathOfTwo, PowAtan2Fmod) {
   for (const MathFn fn : {MathFn::Pow, MathFn::Atan2, MathFn::Fmod}) {
     for (const Elem elem : {Elem::F32, Elem::F64}) {

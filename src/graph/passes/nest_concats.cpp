@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include "graph/op_def.h"
+#include "graph/parts.h"
+#include "graph/passes/passes.h"
+#include "graph/rewriter.h"
+
+namespace tilewright::graph {
+namespace {
+
+class Nest {
+ public:
+  bool operator()(Rewriter& r, const Node& n) {
+    // Where parts cannot lie in place, a copy of a copy would be worse than one of all parts.
+    if (n.op->name != "concat" || stretches(r.graph(), n).empty()) return false;
+    const int rank = r.tensor(n.outputs[0])->rank();
+    const auto given = attr<int64_t>(n, "axis");
+    const int64_t axis = given < 0 ? given + rank : given;
+    std::vector<Seen>& alike = seen_[{axis, n.inputs[0]}];
+    const Seen* longest = nullptr;
+    for (const Seen& s : alike)
+      if (r.is_open(s.scope) && s.inputs.size() < n.inputs.size() &&
+          std::equal(s.inputs.begin(), s.inputs.end(), n.inputs.begin()) &&
+          (!longest || s.inputs.size() > longest->inputs.size()))
+        longest = &s;
+    ValueId whole = n.outputs[0];
+    if (longest) {
+      std::vector<ValueId> inputs{longest->whole};
+      inputs.insert(inputs.end(),
+                    n.inputs.begin() + static_cast<std::ptrdiff_t>(longest->inputs.size()),
+                    n.inputs.end());
+      whole = r.call("concat", inputs, n.attrs.list());
+      if (!r.replace(n.outputs[0], whole)) return false;
+    }
+    const bool nested = longest != nullptr;
+    alike.push_back({whole, r.scope(), n.inputs});
+    return nested;
+  }
+
+ private:
+  struct Seen {
+    ValueId whole;
+    int scope;
+    std::vector<ValueId> inputs;
+  };
+  std::map<std::pair<int64_t, ValueId>, std::vector<Seen>> seen_;  // by axis and first input
+};
+
+}  // namespace
+
+/// Begins a concat with an earlier one of its first inputs, so that one memory holds them all and
+/// each part is written once (parts.h): dense blocks join what they made before at every layer.
+///   before   %c: f32[1, 32, 8, 8] = concat(%a, %b) {axis = 1}
+///            %e: f32[1, 48, 8, 8] = concat(%a, %b, %d) {axis = 1}
+///   after    %c: f32[1, 32, 8, 8] = concat(%a, %b) {axis = 1}
+///            %e: f32[1, 48, 8, 8] = concat(%c, %d) {axis = 1}
+Graph nest_concats(Graph graph, PassContext& context) {
+  Nest nest;
+  return Rewriter::run(std::move(graph), context.services,
+                       [&](Rewriter& r, const Node& n) { return nest(r, n); });
+}
+
+}  // namespace tilewright::graph

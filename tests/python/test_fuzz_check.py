@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checker of random graphs (tests/fuzz_graphs): what it takes for rounding, and what it must not."""
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "fuzz_graphs")]
+pytest.importorskip("onnxruntime")
+from check import difference  # noqa: E402
+
+
+def model(text):
+    parsed = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> {text}')
+    onnx.checker.check_model(parsed)
+    return parsed
+
+
+NORM = model("""agraph (float[2, 8] x) => (float[2, 8] y) <int64[1] last = {-1}, float eps = {0.00001}> {
+    root = Sqrt (x)
+    mean = ReduceMean (root, last)
+    apart = Sub (root, mean)
+    square = Mul (apart, apart)
+    variance = ReduceMean (square, last)
+    shifted = Add (variance, eps)
+    deviation = Sqrt (shifted)
+    y = Div (apart, deviation)
+}""")
+EQUAL_ROWS = {"x": np.full((2, 8), 3, np.float32)}
+
+
+def off_by(result, size):
+    changed = result.copy()
+    changed[0, 0] += size
+    return changed
+
+
+def test_the_norm_of_equal_numbers_is_anything_near_zero():
+    zero = np.zeros((2, 8), np.float32)
+    assert difference(NORM, EQUAL_ROWS, [off_by(zero, 1e-5)], [zero]) == ""
+    assert "differs" in difference(NORM, EQUAL_ROWS, [off_by(zero, 1e-3)], [zero])
+
+
+def test_the_norm_of_other_numbers_is_not():
+    x = np.arange(1, 17, dtype=np.float32).reshape(2, 8)
+    root = np.sqrt(x.astype(np.float64))
+    apart = root - root.mean(-1, keepdims=True)
+    y = (apart / np.sqrt((apart**2).mean(-1, keepdims=True) + 1e-5)).astype(np.float32)
+    assert difference(NORM, {"x": x}, [off_by(y, 1e-4)], [y]).startswith("wrong")
+
+
+def test_steps_may_rely_on_exact_numbers():
+    step = model("agraph (float[2, 8] x) => (float[2, 8] y) { y = Floor (x) }")
+    y = np.full((2, 8), 3, np.float32)
+    assert difference(step, EQUAL_ROWS, [off_by(y, -1)], [y]).startswith("wrong")
+
+
+def test_a_gap_of_the_reference_is_filled_by_the_peer():
+    crops = model("""agraph (float[2, 8] x) => (float[2, 8] y) <int64[4] pads = {0, -1, 0, 1}> {
+        moved = Pad (x, pads)
+        y = Sqrt (moved)
+    }""")
+    y = np.sqrt(np.array([[3] * 7 + [0]] * 2)).astype(np.float32)
+    other = y.copy()
+    other[0, 0] = y[0, 0] + 1e-3  # a peer that is wrong: ours is right
+    assert difference(crops, EQUAL_ROWS, [y], [other]) == ""
+    assert difference(crops, EQUAL_ROWS, [other], [y]).startswith("wrong")
