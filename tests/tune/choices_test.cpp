@@ -8,7 +8,7 @@ namespace {
 
 TEST(Choices, AreTheModelsWithoutAnAnswer) {
   Choices c;
-  EXPECT_EQ(c.number("rows", 6, {4, 6, 8}), 6);
+  EXPECT_EQ(c.number("rows", 6, {4, 6, 8, 4}), 6);
   EXPECT_TRUE(c.yes("first", true));
   EXPECT_FALSE(c.yes("inlined", false));
   ASSERT_EQ(c.asked().size(), 3u);

@@ -18,7 +18,7 @@ int64_t Choices::number(const std::string& question, int64_t model,
                         const std::vector<int64_t>& others) {
   std::vector<int64_t> values = {model};
   for (const int64_t v : others)
-    if (v != model) values.push_back(v);
+    if (std::ranges::count(values, v) == 0) values.push_back(v);
   std::vector<std::string> texts;
   for (const int64_t v : values) texts.push_back(std::to_string(v));
   return values[ask(question, texts)];

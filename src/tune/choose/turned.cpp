@@ -98,8 +98,11 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
     const int64_t most = std::min(sizes.samples(columns).back() / 2, sizes.most(columns) - 1);
     together = std::clamp<int64_t>(most / plan.tile.rows, 1, together);
   } else {
-    together = choices.number(stage.name() + ".turned_together", together,
-                              {together / 2, together * 2, together / 4, together * 4});
+    const int64_t all = (sizes.of(columns) + plan.tile.rows - 1) / plan.tile.rows;
+    std::vector<int64_t> others;
+    for (const int64_t n : {together / 2, together * 2, together / 4, together * 4})
+      if (n >= 1 && n <= all) others.push_back(n);
+    together = choices.number(stage.name() + ".turned_together", together, others);
   }
   // What is kept has room for whole vectors: cut off in the tile, lanes would need masks there.
   const auto lanes = ir::const_int(iters[plan.lane].extent);

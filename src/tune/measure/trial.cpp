@@ -21,8 +21,8 @@ using nlohmann::json;
 
 constexpr int kFewest = 6;       // pairs: below there is no interval of 95 %
 constexpr double kHopeless = 8;  // times slower: two pairs are enough to know
-constexpr int kFirst = 3;
-constexpr double kSlow = 1.15;            // times slower in each of the first pairs, as well
+constexpr double kSlow = 1.15;   // times slower in each of the first few pairs: enough, too
+constexpr int kFirst = 3;        // so many
 constexpr double kSampleSeconds = 50e-6;  // the clock and the call must not count
 constexpr int64_t kAlignment = 64;
 
