@@ -39,7 +39,7 @@ void show(const driver::TuneProgress& p) {
 Action add_tune(CLI::App& app) {
   struct State {
     ModelArguments model;
-    std::string budget = "60s", inputs;
+    std::string budget = "60s", inputs, report;
     int threads = 1;
     uint64_t seed = 1;
   };
@@ -52,6 +52,7 @@ Action add_tune(CLI::App& app) {
   c->add_option("--inputs", s->inputs, "an .npz file; without it, seeded random values");
   c->add_option("--threads", s->threads, "of the model, as it will run; 0: as many as CPUs");
   c->add_option("--seed", s->seed, "of the search");
+  c->add_option("--report", s->report, "write a page that needs nothing else to this file");
   c->footer(
       "Ctrl-C keeps everything that was measured; the same command goes on from there.\n"
       "Then: tilewright compile MODEL --records DB -o OUT.twm");
@@ -75,6 +76,9 @@ Action add_tune(CLI::App& app) {
     const driver::TuneReport report = driver::tune_model(graph, options);
     if (terminal) std::fputs("\r\033[K", stderr);
     std::cout << driver::print(report);
+    if (!s->report.empty())
+      write_text(driver::html(report, std::filesystem::path(s->model.model).filename().string()),
+                 s->report);
     return 0;
   };
 }

@@ -2,10 +2,12 @@
 #include "driver/evaluate.h"
 
 #include <cstring>
+#include <numeric>
 
 #include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
 #include "driver/kernel_cache.h"
+#include "driver/kernel_work.h"
 #include "graph/op_def.h"
 #include "ir/interpret/interpret.h"
 #include "ir/print.h"
@@ -29,6 +31,18 @@ constexpr int64_t kInterpreted = INT64_MAX;
 /// Likewise, up to which the interpreter may take its time.
 constexpr int64_t kMostInterpreted = 1 << 20;
 
+/// What things take, about, in nanoseconds.
+constexpr double kLookAt = 2e5, kCompile = 3e7, kPerPoint = 1, kPerInterpretedPoint = 300;
+/// Where it cannot be told before how many there will be.
+constexpr double kUnknownPoints = 2e6;
+
+/// Arithmetic and loads, when all loops are known.
+std::optional<double> points_of(const ir::LoopFunc& blocks) {
+  const std::optional<KernelWork> work = work_of(blocks, {});
+  if (!work) return std::nullopt;
+  return std::accumulate(work->loads.begin(), work->loads.end(), work->flops);
+}
+
 /// Does a place in memory follow from a value? Hostile constants must not lead compiled code
 /// astray; the interpreter looks at every place.
 bool follows_data(const ir::LoopFunc& blocks) {
@@ -40,7 +54,7 @@ bool follows_data(const ir::LoopFunc& blocks) {
 }
 
 std::vector<Constant> interpreted(const Graph& graph, const ops::KernelProgram& program,
-                                  const ir::LoopFunc& blocks) {
+                                  const ir::LoopFunc& blocks, int64_t steps) {
   std::vector<ir::Array> args;
   for (const ValueId id : program.inputs) {
     const Constant& c = graph.value(id).constant;
@@ -50,7 +64,7 @@ std::vector<Constant> interpreted(const Graph& graph, const ops::KernelProgram& 
     const TensorType& t = *graph.type(id).tensor();
     args.push_back(ir::make_array(t.elem, *const_dims(t.shape)));
   }
-  ir::interpret(blocks, args, {});
+  ir::interpret(blocks, args, {}, {.max_steps = steps});
   std::vector<Constant> out;
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const TensorType& t = *graph.type(program.outputs[i]).tensor();
@@ -85,10 +99,11 @@ std::vector<Constant> compiled(const Graph& graph, const ops::KernelProgram& pro
 
 }  // namespace
 
-const target::llvm::JitKernel& Evaluator::kernel(const ir::LoopFunc& blocks) {
+const target::llvm::JitKernel* Evaluator::kernel(const ir::LoopFunc& blocks) {
   const std::string text = ir::print(ir::Unit{{}, {}, {blocks}});
   const auto found = kernels_.find(text);
-  if (found != kernels_.end()) return found->second;
+  if (found != kernels_.end()) return &found->second;
+  if (!spend(kCompile)) return nullptr;  // from the cache, too: the result must not depend on it
   const std::string prefix = cache_ ? key_prefix(host_, {}) : std::string();
   const std::string key = str(prefix, "fold\n", text);
   std::optional<target::llvm::JitKernel> kernel;
@@ -97,10 +112,17 @@ const target::llvm::JitKernel& Evaluator::kernel(const ir::LoopFunc& blocks) {
     kernel = compile_kernel(tune::choose(blocks, host_), host_);
     if (!prefix.empty()) cache_->put_jit(key, *kernel);
   }
-  return kernels_.emplace(text, *std::move(kernel)).first->second;
+  return &kernels_.emplace(text, *std::move(kernel)).first->second;
+}
+
+bool Evaluator::spend(double nanoseconds) {
+  if (nanoseconds > time_left_) return false;
+  time_left_ -= nanoseconds;
+  return true;
 }
 
 std::vector<Constant> Evaluator::operator()(const Graph& whole, const Node& node) {
+  if (!spend(kLookAt)) return {};
   // The node alone, for definitions may ask for symbols, and graphs are large.
   Graph graph;
   Node alone = node;
@@ -113,17 +135,28 @@ std::vector<Constant> Evaluator::operator()(const Graph& whole, const Node& node
   const ops::KernelProgram program = ops::program_of(graph, {alone}, alone.outputs, "evaluate");
   const ir::LoopFunc blocks = program.loops ? *program.loops : lower::to_blocks(*program.program);
   if (!blocks.symbols.empty()) return {};
-  int64_t bytes = 0;
-  for (const auto* ids : {&program.inputs, &program.outputs})
-    for (const ValueId id : *ids) {
+  const auto bytes_of = [&](const std::vector<ValueId>& ids) {
+    int64_t sum = 0;
+    for (const ValueId id : ids) {
       const TensorType& t = *graph.type(id).tensor();
-      bytes += byte_size(t.elem, *ir::const_int(elements(t.shape)));
+      sum += byte_size(t.elem, *ir::const_int(elements(t.shape)));
     }
-  if (bytes > kInterpreted && !program.loops && !follows_data(blocks))
-    return compiled(graph, program, kernel(blocks));
-  if (bytes > kMostInterpreted) return {};
+    return sum;
+  };
+  const int64_t made = bytes_of(program.outputs), bytes = bytes_of(program.inputs) + made;
+  if (made > bytes_left_) return {};
+  const double points = points_of(blocks).value_or(kUnknownPoints) + static_cast<double>(bytes) / 4;
+  if (bytes > kInterpreted && !program.loops && !follows_data(blocks)) {
+    if (!spend(points * kPerPoint)) return {};
+    const target::llvm::JitKernel* code = kernel(blocks);
+    if (!code) return {};
+    bytes_left_ -= made;
+    return compiled(graph, program, *code);
+  }
+  if (bytes > kMostInterpreted || !spend(points * kPerInterpretedPoint)) return {};
+  bytes_left_ -= made;
   try {
-    return interpreted(graph, program, blocks);
+    return interpreted(graph, program, blocks, 10'000'000 + static_cast<int64_t>(20 * points));
   } catch (const Error&) {
     return {};  // the run may never come by
   }

@@ -181,7 +181,7 @@ int64_t live_bytes(const Explanation& e) {
   for (int i = 0; i < static_cast<int>(e.steps.size()); ++i) {
     int64_t live = 0;
     for (const PlannedValue& v : e.values)
-      if (v.offset && v.first <= i && i <= v.last) live += v.bytes.value_or(0);
+      if (v.offset && v.whole == kNone && v.first <= i && i <= v.last) live += v.bytes.value_or(0);
     most = std::max(most, live);
   }
   return most;

@@ -98,12 +98,19 @@ const portNode = (v, label) => {
   if (!ports.has(v)) { ports.set(v, nodes.length); nodes.push({value: v, label, from: new Set(), row: 0}); }
   return ports.get(v);
 };
+const wholeOf = v => D.values[v].part_of === null ? v : D.values[v].part_of, within = new Map();
 D.steps.forEach((s, i) => {
   for (const v of s.reads) {
     if (makers.has(v)) nodes[i].from.add(makers.get(v));
+    else if (within.has(wholeOf(v))) for (const p of within.get(wholeOf(v))) nodes[i].from.add(p);
     else if (D.values[v].storage === 'input') nodes[i].from.add(portNode(v, 'input ' + valueName(v)));
   }
-  for (const v of s.writes) makers.set(v, i);
+  for (const v of s.writes) {
+    makers.set(v, i);
+    const w = wholeOf(v);
+    if (!within.has(w)) within.set(w, new Set());
+    within.get(w).add(i);
+  }
 });
 nodes.slice(0, D.steps.length).forEach((n, i) => {
   for (const v of D.steps[i].writes)
@@ -185,7 +192,7 @@ const list = (panel, title, items) => {
   panel.append(ul);
 };
 const clear = () => { for (const e of document.querySelectorAll('.on')) e.classList.remove('on'); $('#details').replaceChildren(); };
-const describe = v => valueName(v) + ': ' + D.values[v].type + ', ' + bytes(D.values[v].bytes) + ', ' + D.values[v].storage + (D.values[v].offset === null ? '' : ' at ' + D.values[v].offset);
+const describe = v => valueName(v) + ': ' + D.values[v].type + ', ' + bytes(D.values[v].bytes) + ', ' + D.values[v].storage + (D.values[v].offset === null ? '' : ' at ' + D.values[v].offset) + (wholeOf(v) === v ? '' : ', a part of ' + valueName(wholeOf(v)));
 function select(i, move) {
   clear();
   const s = D.steps[i], p = $('#details');
@@ -205,7 +212,7 @@ function select(i, move) {
   list(p, 'Writes', s.writes.map(describe));
   nodes[i].g.classList.add('on');
   for (const e of edges) if (e.a === i || e.b === i) e.e.classList.add('on');
-  for (const v of [...s.reads, ...s.writes]) if (places.has(v)) places.get(v).classList.add('on');
+  for (const v of [...s.reads, ...s.writes].map(wholeOf)) if (places.has(v)) places.get(v).classList.add('on');
   const row = document.querySelector(`#kernels tr[data-step="${i}"]`);
   if (row) row.classList.add('on');
   if (move) show(nodes[i]);
@@ -221,7 +228,7 @@ function selectValue(v) {
 
 // Memory: steps to the right, bytes of the arena upwards.
 const memory = $('#memory'), places = new Map();
-const placed = D.values.map((d, v) => [d, v]).filter(([d]) => d.offset !== null && d.bytes && d.first >= 0);
+const placed = D.values.map((d, v) => [d, v]).filter(([d]) => d.offset !== null && d.bytes && d.first >= 0 && d.part_of === null);
 memory.setAttribute('viewBox', `0 0 ${Math.max(D.steps.length, 1)} 100`);
 memory.setAttribute('preserveAspectRatio', 'none');
 for (const [d, v] of placed) {

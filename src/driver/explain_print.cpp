@@ -57,6 +57,10 @@ json of(const Explanation::Step& s) {
           {"compute_bound", s.compute_bound}};
 }
 
+std::optional<uint32_t> part_of(const PlannedValue& v) {
+  return v.whole == kNone ? std::nullopt : std::optional(v.whole);
+}
+
 json of(const Explanation& e) {
   json out{{"model", e.model},
            {"median_ms", e.median_ms},
@@ -76,6 +80,7 @@ json of(const Explanation& e) {
                              {"storage", name_of(e.values[v].storage)},
                              {"bytes", number(e.values[v].bytes)},
                              {"offset", number(e.values[v].offset)},
+                             {"part_of", number(part_of(e.values[v]))},
                              {"first", e.values[v].first},
                              {"last", e.values[v].last}});
   return out;
@@ -118,7 +123,8 @@ std::string print(const Explanation& e) {
     if (!d.offset || !d.bytes || d.first < 0) continue;
     out += format("%4d %4d %12lld %12lld  ", d.first, d.last, static_cast<long long>(*d.offset),
                   static_cast<long long>(*d.bytes));
-    out += str(e.names[v], ": ", d.type, "\n");
+    out += str(e.names[v], ": ", d.type,
+               d.whole == kNone ? "" : str(", a part of ", e.names[d.whole]), "\n");
   }
   return out;
 }

@@ -106,10 +106,18 @@ void require_known(const std::vector<std::string>& skipped) {
   }
 }
 
+int64_t constant_bytes(const graph::Graph& graph) {
+  int64_t sum = 0;
+  for (const graph::Value& v : graph.values)
+    if (v.constant) sum += static_cast<int64_t>(v.constant->bytes.size());
+  return sum;
+}
+
 graph::Graph optimized(const graph::Graph& model, const ModelOptions& options,
                        graph::PassContext& passes) {
   passes.services.find_op = ops::find;
-  passes.services.evaluate = Evaluator(target::parse_target("host"), options.cache);
+  passes.services.evaluate =
+      Evaluator(target::parse_target("host"), options.cache, constant_bytes(model));
   passes.services.cycles = KernelCost(options.target);
   passes.services.vector_bits = options.target.vector_bits;
   require_known(options.skip);

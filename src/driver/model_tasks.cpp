@@ -4,15 +4,36 @@
 #include <algorithm>
 #include <chrono>
 
+#include "driver/kernel_work.h"
 #include "driver/plan_steps.h"
 #include "module/writer.h"
 #include "runtime/api.h"
+#include "tune/measure/arguments.h"
 
 namespace tilewright::driver {
 namespace {
 
 constexpr int kRuns = 5;
 constexpr double kLeastShare = 0.002;  // of the model's time: less is not worth a trial
+
+/// What one call takes at least; 0 when that is not known.
+double roof_of(const BuiltKernel& kernel, const tune::Task& task, const Roofs& roofs) {
+  const std::vector<size_t> packed = packed_params(kernel);
+  const auto work = work_of(kernel.blocks, {task.symbols.begin(), task.symbols.end()}, packed);
+  if (!work) return 0;
+  try {
+    const tune::Arguments arguments(task);
+    double bytes = 0;
+    for (size_t i = 0; i < arguments.count(); ++i) {
+      const auto all = static_cast<double>(arguments.bytes(i));
+      const bool counted = i < arguments.inputs() && std::ranges::count(packed, i) == 0;
+      bytes += counted ? std::min(all, work->loads[i] * ir::bits(arguments.elem(i)) / 8) : all;
+    }
+    return roofs.seconds(work->flops, bytes);
+  } catch (const Error&) {
+    return 0;  // a size that the run alone tells
+  }
+}
 
 }  // namespace
 
@@ -65,7 +86,8 @@ std::vector<double> TimedModel::run_observed() {
   return seen.seconds;
 }
 
-std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target) {
+std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target,
+                                const Roofs& roofs) {
   std::vector<std::vector<double>> seconds(model.kernels().size());
   for (int run = 0; run < kRuns; ++run) {
     const std::vector<double> one = model.run_observed();
@@ -81,11 +103,13 @@ std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target)
         tune::make_task(kernel.name, kernel.blocks, kernel.constants, target, calls.symbols);
     task.weight = calls.count;
     const auto [place, is_new] = places.try_emplace(task.workload, all.size());
-    if (is_new) all.push_back({std::make_shared<tune::Task>(std::move(task)), {}, 0, 0});
+    if (is_new)
+      all.push_back({.task = std::make_shared<tune::Task>(std::move(task)), .kernels = {}});
     ModelTask& to = all[place->second];
     to.kernels.push_back(k);
     to.seconds += tune::estimate(seconds[k]).median;
     to.calls += calls.count;
+    to.roof_seconds += calls.count * roof_of(kernel, *to.task, roofs);
   }
   double whole = 0;
   for (const ModelTask& t : all) whole += t.seconds;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "driver/model.h"
+#include "driver/roofs.h"
 #include "driver/run_model.h"
 #include "tune/measure/task.h"
 
@@ -45,9 +46,11 @@ struct ModelTask {
   std::shared_ptr<const tune::Task> task;
   std::vector<size_t> kernels;  // that are the same for a schedule
   double seconds = 0;           // of all calls in one run
+  double roof_seconds = 0;      // that the machine needs for them at least; 0: not known
   int calls = 0;
 };
 /// Every kernel that matters, the most expensive first. Takes some runs.
-std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target);
+std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target,
+                                const Roofs& roofs);
 
 }  // namespace tilewright::driver

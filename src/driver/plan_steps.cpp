@@ -94,6 +94,69 @@ PlannedValue describe(const PlanView& plan, const PlanValue& v, const Registers&
   return out;
 }
 
+/// Marks what lies inside of another value. A concat or split of values that lie in place is no
+/// step: its whole, or its parts, are read and never written.
+///   step 0 writes %a, step 1 writes %b, step 2 reads %c     a and b are parts of c
+///   step 0 writes %c, step 1 reads %a, step 2 reads %b      likewise
+/// All of them live as long as the whole.
+class PartFinder {
+ public:
+  /// `written` are values that other instructions than steps write.
+  PartFinder(PlanSteps& plan, std::vector<bool> written)
+      : values_(plan.values), written_(std::move(written)) {
+    for (const PlanStep& step : plan.steps)
+      for (const uint32_t v : step.writes) written_[v] = true;
+    for (const PlanStep& step : plan.steps) {
+      for (const uint32_t v : step.reads) read(v);
+      for (const uint32_t v : step.writes) write(v);
+    }
+    // A whole may be a part itself, and what is found last is the outermost.
+    for (PlannedValue& v : values_) {
+      if (v.whole == kNone) continue;
+      while (values_[v.whole].whole != kNone) v.whole = values_[v.whole].whole;
+      values_[v.whole].first = std::min(values_[v.whole].first, v.first);
+      values_[v.whole].last = std::max(values_[v.whole].last, v.last);
+    }
+    for (PlannedValue& v : values_)
+      if (v.whole != kNone) v.first = values_[v.whole].first, v.last = values_[v.whole].last;
+  }
+
+ private:
+  bool is_placed(uint32_t v) const {
+    return values_[v].offset && values_[v].bytes && *values_[v].bytes > 0;
+  }
+  int64_t begin(uint32_t v) const { return *values_[v].offset; }
+  int64_t end(uint32_t v) const { return begin(v) + *values_[v].bytes; }
+  bool overlap(uint32_t a, uint32_t b) const { return begin(a) < end(b) && begin(b) < end(a); }
+  bool contains(uint32_t whole, uint32_t part) const {
+    return begin(whole) <= begin(part) && end(part) <= end(whole);
+  }
+
+  void write(uint32_t v) {
+    if (!is_placed(v)) return;
+    std::erase_if(there_, [&](uint32_t other) { return overlap(v, other); });
+    there_.push_back(v);
+  }
+
+  void read(uint32_t v) {
+    if (written_[v] || !is_placed(v)) return;
+    written_[v] = true;  // looked at, and there from now on
+    for (const uint32_t other : there_) {
+      if (!overlap(v, other)) continue;
+      if (contains(other, v)) {
+        if (values_[v].whole == kNone) values_[v].whole = other;
+      } else if (contains(v, other) && values_[other].whole == kNone) {
+        values_[other].whole = v;
+      }
+    }
+    if (values_[v].whole == kNone) there_.push_back(v);
+  }
+
+  std::vector<PlannedValue>& values_;
+  std::vector<bool> written_;
+  std::vector<uint32_t> there_;  // what lies in the arena now, nothing over another but as a part
+};
+
 }  // namespace
 
 PlanSteps plan_steps(const ModuleView& module, const VariantView& variant,
@@ -106,6 +169,7 @@ PlanSteps plan_steps(const ModuleView& module, const VariantView& variant,
   for (const PlanValue& v : plan.values)
     out.values.push_back(describe(plan, v, regs, input_shapes));
 
+  std::vector<bool> stored(plan.values.size());    // element by element
   std::vector<uint32_t> same(plan.values.size());  // what the value is another name of
   for (uint32_t v = 0; v < same.size(); ++v)       // a view looks at a value before it
     same[v] = plan.values[v].storage == PlanValue::Storage::View ? same[plan.values[v].index] : v;
@@ -113,6 +177,7 @@ PlanSteps plan_steps(const ModuleView& module, const VariantView& variant,
     const uint32_t* w = &plan.code[at];
     const auto op = static_cast<PlanOp>(op_number(w[0]));
     if (op == PlanOp::Share || op == PlanOp::Copy) same[w[1]] = same[w[2]];
+    if (op == PlanOp::StoreElement) stored[w[1]] = true;
     PlanStep step{.instruction = at};
     const auto use = [&](uint32_t value, bool reads, bool writes) {
       if (value == kNone) return;
@@ -144,6 +209,7 @@ PlanSteps plan_steps(const ModuleView& module, const VariantView& variant,
       }
     out.steps.push_back(std::move(step));
   }
+  PartFinder(out, std::move(stored));
   return out;
 }
 

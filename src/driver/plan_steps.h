@@ -28,7 +28,8 @@ struct PlannedValue {
   std::string type;               // f32[1, 64, 56, 56]; `?` for what only the run tells
   std::optional<int64_t> bytes;   // likewise
   std::optional<int64_t> offset;  // in the arena
-  int first = -1, last = -1;      // steps that use it
+  int first = -1, last = -1;      // steps that use it, or what it lies inside of
+  uint32_t whole = kNone;         // the value in whose memory it lies as a part of that
 };
 
 struct PlanSteps {

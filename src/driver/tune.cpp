@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <numeric>
 
 #include "driver/model_tasks.h"
-#include "driver/task_search.h"
 #include "driver/tune_context.h"
+#include "driver/tune_task.h"
 #include "runtime/thread_pool.h"
 #include "support/build_id.h"
 #include "support/str.h"
 #include "target/llvm/compile.h"
 #include "tune/measure/local_runner.h"
+#include "tune/model/trees.h"
 #include "tune/records/records.h"
+#include "tune/search/tasks.h"
 
 namespace tilewright::driver {
 namespace {
@@ -22,11 +25,13 @@ using Clock = std::chrono::steady_clock;
 using tune::Candidate;
 using tune::Measurement;
 using tune::Record;
+using Proposal = TaskTuner::Proposal;
 
-constexpr size_t kBatch = 16;
-constexpr double kSearchShare = 0.8;  // of the budget; the rest is for making sure
-constexpr size_t kConfirmed = 3;      // of each kernel
-constexpr double kConfirmSeconds = 0.3;
+constexpr size_t kBatch = 8;
+// Of the budget, for trials; and when making sure of single kernels ends, and of the model begins.
+constexpr double kSearchShare = 0.75, kConfirmShare = 0.88;
+constexpr size_t kConfirmed = 3;  // of each kernel
+constexpr double kConfirmSeconds = 0.2;
 
 TuneOptions for_one_machine(TuneOptions options) {
   if (options.threads <= 0) options.threads = runtime::available_cpus();
@@ -48,8 +53,9 @@ class Tuner {
                       target::llvm::code_generator(options.model.target))) {}
 
   TuneReport run() {
+    report_.no_model = tune::Trees::why_not();
     TimedModel before(model_, options_.model, options_.threads, options_.inputs);
-    tasks_ = tasks_of(before, options_.model.target);
+    tasks_ = tasks_of(before, options_.model.target, measure_roofs(options_.threads));
     start();
     search();
     report_.searching = since_start();
@@ -79,49 +85,55 @@ class Tuner {
     report_.before_ms = whole * 1e3;
     for (size_t i = 0; i < tasks_.size(); ++i) {
       const ModelTask& t = tasks_[i];
-      searches_.push_back(std::make_unique<TaskSearch>(t.task, options_.seed + i));
+      tuners_.emplace_back(t.task, report_.no_model.empty() ? &cost_model_ : nullptr,
+                           options_.seed + i, i);
       TuneReport::Kernel& kernel = report_.kernels.emplace_back();
       kernel.name = t.task->name;
       kernel.share = t.seconds / whole;
+      kernel.roof = t.seconds > 0 ? t.roof_seconds / t.seconds : 0;
       for (const Record& r : known(t)) {
         count(kernel, r.measurement);
-        try {
-          searches_[i]->report(schedule::parse_trace(r.trace, "record"), r.measurement);
-        } catch (const Error&) {
-          continue;  // of a version with other steps
-        }
+        tuners_[i].report(r.point, r.measurement);
       }
+      states_.push_back({.name = kernel.name,
+                         .start_seconds = t.seconds,
+                         .roof_seconds = t.roof_seconds,
+                         .best = {}});
+      if (kernel.trials > 0) states_[i].best = {kernel.best.median * t.seconds};
     }
   }
 
+  /// The best is what is certain: of many medians the least is also the luckiest.
   static void count(TuneReport::Kernel& kernel, const Measurement& m) {
     ++kernel.trials;
     if (!m.ok()) ++kernel.failed;
-    if (m.ok() && m.ratio.median < kernel.best.median) kernel.best = m.ratio;
+    if (m.ok() && m.ratio.high < kernel.best.high) kernel.best = m.ratio;
   }
 
   /// Measures candidates of a task. When it returns, what became of them is on the disk.
-  std::vector<Measurement> try_out(size_t i, const std::vector<Candidate>& candidates,
+  std::vector<Measurement> try_out(size_t i, const std::vector<Proposal>& proposals,
                                    tune::LocalRunner& runner, const tune::MeasureOptions& how) {
+    std::vector<Candidate> candidates;
+    for (const Proposal& p : proposals) candidates.push_back(p.candidate);
     std::vector<Measurement> all = runner.measure(candidates);
     std::vector<Record> records;
     for (size_t c = 0; c < all.size(); ++c) {
       const Measurement& m = all[c];
       if (m.verdict == tune::Verdict::Failed) continue;  // says nothing of the candidate
       records.push_back(
-          {.workload = candidates[c].task->workload,
+          {.workload = tasks_[i].task->workload,
            .target = target_,
            .trace = schedule::print(candidates[c].trace),
-           .point = {},
+           .point = proposals[c].point,
            .measurement = m,
            .threads = options_.threads,
            .config = str("at most ", how.repeats, " pairs with the default schedule in ",
                          how.sample_seconds, " s, arguments in turn, seed ", how.seed),
            .compiler = compiler_,
            .time = static_cast<int64_t>(std::time(nullptr)),
-           .name = candidates[c].task->name});
-      searches_[i]->report(candidates[c].trace, m);
+           .name = tasks_[i].task->name});
       count(report_.kernels[i], m);
+      report_.kernels[i].curve.push_back(report_.kernels[i].best.median);
       ++report_.trials;
       if (!m.ok()) ++report_.failed;
     }
@@ -148,20 +160,16 @@ class Tuner {
                        .budget = options_.seconds});
   }
 
-  /// The kernel that has had the fewest trials for its share of the time; nothing when none has
-  /// anything left to try.
-  std::optional<size_t> next_task() const {
-    std::optional<size_t> best;
-    double least = 0;
-    for (size_t i = 0; i < tasks_.size(); ++i) {
-      const TuneReport::Kernel& k = report_.kernels[i];
-      if (searches_[i]->done() || !k.outcome.empty()) continue;
-      const double had = static_cast<double>(k.trials + 1) / (k.share * k.best.median);
-      if (best && had >= least) continue;
-      best = i;
-      least = had;
-    }
-    return best;
+  /// How well the cost model knew what has been measured now.
+  void rank(const std::vector<Proposal>& proposals, const std::vector<Measurement>& all) {
+    if (!report_.no_model.empty()) return;
+    TuneReport::Ranked& to = report_.ranked.emplace_back();
+    for (size_t a = 0; a < all.size(); ++a)
+      for (size_t b = 0; b < all.size(); ++b) {
+        if (!all[b].ok() || !all[a].beats(all[b])) continue;
+        ++to.pairs;
+        to.right += proposals[a].score > proposals[b].score;
+      }
   }
 
   void search() {
@@ -169,47 +177,77 @@ class Tuner {
     tune::LocalRunner runner(how);
     runner.stop = options_.stop;
     while (!stopped() && since_start() < kSearchShare * options_.seconds) {
-      const std::optional<size_t> next = next_task();
+      const std::optional<size_t> next = tune::next_task(states_);
       size_t batch = kBatch;
       if (options_.trials > 0)
         batch = static_cast<size_t>(
             std::clamp<int64_t>(options_.trials - report_.trials, 0, static_cast<int64_t>(kBatch)));
       if (!next || batch == 0) break;
-      const std::vector<Candidate> candidates = searches_[*next]->propose(batch);
-      if (!candidates.empty()) try_out(*next, candidates, runner, how);
-      show(*next);
+      const size_t i = *next;
+      const double begin = since_start();
+      const std::vector<Proposal> proposals = tuners_[i].propose(batch);
+      const std::vector<Measurement> all = try_out(i, proposals, runner, how);
+      for (size_t c = 0; c < all.size(); ++c)
+        if (all[c].verdict != tune::Verdict::Failed) tuners_[i].report(proposals[c].point, all[c]);
+      const TuneReport::Kernel& kernel = report_.kernels[i];
+      rank(proposals, all);
+      states_[i].best.push_back(kernel.best.median * states_[i].start_seconds);
+      states_[i].batch_seconds = since_start() - begin;
+      states_[i].done = tuners_[i].done() || !kernel.outcome.empty();
+      show(i);
     }
   }
 
-  /// The fastest of each kernel once more and longer: the best of many is also the luckiest.
+  /// The fastest of a kernel so far, each schedule once.
+  std::vector<Proposal> fastest(const ModelTask& task) {
+    std::vector<Record> fast = known(task);
+    std::erase_if(fast, [](const Record& r) {
+      return !r.measurement.ok() || r.measurement.ratio.median >= 1;
+    });
+    std::ranges::sort(fast, {}, [](const Record& r) { return r.measurement.ratio.high; });
+    std::vector<Proposal> out;
+    std::vector<std::string> texts;
+    for (const Record& r : fast) {
+      if (out.size() == kConfirmed) break;
+      if (std::ranges::count(texts, r.trace) > 0) continue;
+      texts.push_back(r.trace);
+      try {
+        out.push_back(
+            {.candidate = {task.task, schedule::parse_trace(r.trace, "record")}, .point = r.point});
+      } catch (const Error&) {
+        continue;  // of a version with other steps
+      }
+    }
+    return out;
+  }
+
+  /// The fastest of each kernel once more and longer: the best of many is also the luckiest. Those
+  /// first that the model gains most by; there may be no time for all.
   void confirm() {
     const tune::MeasureOptions how{
         .threads = options_.threads, .sample_seconds = kConfirmSeconds, .repeats = 61};
     tune::LocalRunner runner(how);
     runner.stop = options_.stop;
-    for (size_t i = 0; i < tasks_.size() && !stopped(); ++i) {
-      std::vector<Record> fast = known(tasks_[i]);
-      std::erase_if(fast, [](const Record& r) {
-        return !r.measurement.ok() || r.measurement.ratio.median >= 1;
-      });
-      std::ranges::sort(fast, {}, [](const Record& r) { return r.measurement.ratio.median; });
-      report_.kernels[i].best = {1, 1, 1};
-      std::vector<Candidate> candidates;
-      std::vector<std::string> texts;
-      for (const Record& r : fast) {
-        if (candidates.size() == kConfirmed) break;
-        if (std::ranges::count(texts, r.trace) > 0) continue;
-        texts.push_back(r.trace);
-        candidates.push_back({tasks_[i].task, schedule::parse_trace(r.trace, "record")});
-      }
-      if (candidates.empty()) continue;
-      const std::vector<Measurement> all = try_out(i, candidates, runner, how);
-      report_.kernels[i].best = {1, 1, 1};
+    std::vector<size_t> order(tasks_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater{}, [&](size_t i) {
+      return report_.kernels[i].share * (1 - report_.kernels[i].best.median);
+    });
+    for (const size_t i : order) {
+      if (stopped()) return;
+      TuneReport::Kernel& kernel = report_.kernels[i];
+      const bool late = since_start() > kConfirmShare * options_.seconds;
+      const std::vector<Proposal> fast = late ? std::vector<Proposal>() : fastest(tasks_[i]);
+      kernel.best = {1, 1, 1};
+      if (fast.empty()) continue;
+      const std::vector<double> curve = kernel.curve;
+      const std::vector<Measurement> all = try_out(i, fast, runner, how);
+      kernel.curve = curve;  // these are no new schedules
+      kernel.best = {1, 1, 1};
       for (size_t c = 0; c < all.size(); ++c) {
-        if (!all[c].beats_default() || all[c].ratio.median >= report_.kernels[i].best.median)
-          continue;
-        report_.kernels[i].best = all[c].ratio;
-        chosen_[tasks_[i].task->workload] = texts[c];
+        if (!all[c].beats_default() || all[c].ratio.median >= kernel.best.median) continue;
+        kernel.best = all[c].ratio;
+        chosen_[tasks_[i].task->workload] = schedule::print(fast[c].candidate.trace);
       }
       show(i);
     }
@@ -248,7 +286,9 @@ class Tuner {
   std::string target_, compiler_;
   Clock::time_point start_ = Clock::now();
   std::vector<ModelTask> tasks_;
-  std::vector<std::unique_ptr<TaskSearch>> searches_;
+  tune::CostModel cost_model_;  // of all tasks
+  std::vector<TaskTuner> tuners_;
+  std::vector<tune::TaskState> states_;
   std::map<std::string, std::string> chosen_;  // trace by workload
   TuneReport report_;
 };

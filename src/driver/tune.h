@@ -42,7 +42,9 @@ struct TuneReport {
     int64_t trials = 0, failed = 0;  // also those of earlier runs
     tune::Estimate best{1, 1, 1};    // measured alone
     tune::Estimate in_model{1, 1, 1};
-    std::string outcome;  // tuned, or why not
+    std::vector<double> curve;  // the best ratio after each trial of this run
+    double roof = 0;            // share of what the machine allows that it reaches untuned; 0: ?
+    std::string outcome;        // tuned, or why not
     bool tuned = false;
   };
   std::vector<Kernel> kernels;  // the most expensive first
@@ -50,6 +52,13 @@ struct TuneReport {
   double seconds = 0, searching = 0;  // in all, and of it for trials
   double before_ms = 0;               // of a run, untuned
   tune::Estimate whole{1, 1, 1};      // time of the tuned model over that
+  std::string no_model;               // why nothing was learnt: no library for it
+  // Of the pairs of a batch whose intervals do not overlap, those that the cost model had in the
+  // right order before it saw them; by batch.
+  struct Ranked {
+    int64_t pairs = 0, right = 0;
+  };
+  std::vector<Ranked> ranked;
   bool interrupted = false;
 };
 
@@ -62,5 +71,7 @@ TuneBudget parse_budget(const std::string& text);
 
 TuneReport tune_model(const graph::Graph& model, const TuneOptions& options);
 std::string print(const TuneReport& report);
+/// One page that needs nothing else: curves, ranks, roofs.
+std::string html(const TuneReport& report, const std::string& model);
 
 }  // namespace tilewright::driver

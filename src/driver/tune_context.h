@@ -20,7 +20,7 @@ struct ContextResult {
 
 /// Runs the model with these traces and without in turn, for about `seconds`. A kernel whose time
 /// in the model is not less goes back to the default schedule; all do when the results of the model
-/// differ, or when the whole is slower beyond doubt.
+/// differ, or when the whole is not faster.
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,
                          const std::vector<ModelTask>& tasks,
                          const std::map<std::string, std::string>& traces, double seconds);

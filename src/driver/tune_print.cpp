@@ -43,6 +43,8 @@ std::string print(const TuneReport& r) {
       line("%lld trials, %lld failed, in %.1f s: %.1f a second\n", static_cast<long long>(r.trials),
            static_cast<long long>(r.failed), r.searching,
            r.searching > 0 ? static_cast<double>(r.trials) / r.searching : 0.0);
+  if (!r.no_model.empty())
+    out += str("searched without learning: ", r.no_model, " (Debian: libxgboost0)\n");
   out += " share  trials  alone, 95 %              in the model             kernel\n";
   for (const TuneReport::Kernel& k : r.kernels)
     out += line("%5.1f %% %6lld   %-24s %-24s %s: %s\n", 100 * k.share,

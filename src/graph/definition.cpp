@@ -149,11 +149,15 @@ bool sums_rows_of(Graph& graph, const Node& n, size_t input) {
 double estimate(const Graph& graph, const Dim& dim) {
   if (const std::optional<int64_t> c = ir::const_int(dim)) return static_cast<double>(*c);
   ir::VarMap likely;
-  for (const SymbolInfo& s : graph.symbols)
-    likely[s.symbol.var] = s.symbol.likely.empty()
-                               ? std::clamp(int64_t{64}, std::max<int64_t>(s.symbol.min, 1),
-                                            std::max<int64_t>(s.symbol.max, 1))
-                               : s.symbol.likely[0];
+  for (const ir::Var& var : ir::vars_of(dim)) {
+    const auto found = std::ranges::find(
+        graph.symbols, var, [](const SymbolInfo& s) -> const ir::Var& { return s.symbol.var; });
+    if (found == graph.symbols.end()) continue;
+    const ir::Symbol& s = found->symbol;
+    likely[var] = s.likely.empty() ? std::clamp(int64_t{64}, std::max<int64_t>(s.min, 1),
+                                                std::max<int64_t>(s.max, 1))
+                                   : s.likely[0];
+  }
   const std::optional<int64_t> value = ir::const_int(simplified(ir::substitute(dim, likely)));
   return value ? static_cast<double>(std::max<int64_t>(*value, 1)) : 64;
 }

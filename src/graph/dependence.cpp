@@ -7,6 +7,8 @@
 #include "graph/definition.h"
 #include "graph/op_def.h"
 #include "ir/rewrite.h"
+#include "support/diagnostic.h"
+#include "support/str.h"
 
 namespace tilewright::graph {
 namespace {
@@ -29,6 +31,7 @@ bool may_give_sizes(const Value& value) {
 }
 
 void Dependence::know_symbols() {
+  constexpr size_t kMost = 8'000'000;
   for (; known_ < graph_.symbols.size(); ++known_) {
     const SymbolInfo& s = graph_.symbols[known_];
     std::vector<ValueId> from;
@@ -40,6 +43,14 @@ void Dependence::know_symbols() {
           from.insert(from.end(), found->second.begin(), found->second.end());
     std::sort(from.begin(), from.end());
     from.erase(std::unique(from.begin(), from.end()), from.end());
+    // Each stands with all that it follows from; in chains of thousands that is without end.
+    listed_ += from.size();
+    if (listed_ > kMost)
+      throw Error({.code = "graph.sizes.sources",
+                   .at = {},
+                   .message = "the sizes of the model follow from too many values, step by step",
+                   .notes = {str("at ", s.origin.text)},
+                   .help = "give the model's dimensions values with --dim, or cut it in two"});
     sources_.emplace(s.symbol.var, std::move(from));
   }
 }

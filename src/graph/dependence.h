@@ -61,7 +61,8 @@ class Dependence {
 
   Graph& graph_;
   std::unordered_map<ir::Var, std::vector<ValueId>> sources_;
-  size_t known_ = 0;  // symbols that sources_ has
+  size_t known_ = 0;   // symbols that sources_ has
+  size_t listed_ = 0;  // values in its lists
 };
 
 /// An integer tensor so small that operators may take single elements of it as sizes.

@@ -17,7 +17,10 @@ namespace {
 class Verifier {
  public:
   explicit Verifier(const Graph& graph)
-      : graph_(graph), made_(graph.values.size()), open_(graph.values.size()) {
+      : graph_(graph),
+        made_(graph.values.size()),
+        open_(graph.values.size()),
+        depths_(graph.values.size()) {
     for (const SymbolInfo& s : graph.symbols) symbol(s);
   }
 
@@ -25,8 +28,8 @@ class Verifier {
     for (const Function& f : graph_.functions) {
       function(f);
       for (const Check& c : &f == &graph_.main() ? graph_.checks : f.checks)
-        formula(c.condition, "a check");
-      close(f);
+        formula(c.condition, nullptr);
+      close(f, depth_);
     }
   }
 
@@ -43,32 +46,57 @@ class Verifier {
 
   void symbol(const SymbolInfo& s) {
     if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
-      for (const ir::Var& var : ir::vars_of(f->formula))
-        if (!symbols_.contains(var))
-          fail(str("symbol `", s.symbol.var.name(), "` is made of `", var.name(),
+      ir::walk(f->formula, [&](const ir::VarNode& var) {
+        if (!symbols_.contains(&var))
+          fail(str("symbol `", s.symbol.var.name(), "` is made of `", var.name,
                    "`, which comes later"));
-    if (!symbols_.emplace(s.symbol.var, &s).second)
+      });
+    if (!symbols_.emplace(s.symbol.var.get(), &s).second)
       fail(str("symbol `", s.symbol.var.name(), "` stands twice in the list"));
   }
 
-  /// Is everything known that the formula is made of?
-  void formula(const ir::Expr& e, const std::string& whose) const {
-    if (ir::const_int(e)) return;
-    for (const ir::Var& var : ir::vars_of(e)) {
-      const auto found = symbols_.find(var);
-      if (found == symbols_.end()) fail(str(whose, " mentions `", var.name(), "`, no symbol"));
-      if (const FromElement* s = std::get_if<FromElement>(&found->second->source))
-        source(s->value, var, whose);
-      else if (const FromExtent* x = std::get_if<FromExtent>(&found->second->source))
-        source(x->value, var, whose);
-      else if (const FromFormula* f = std::get_if<FromFormula>(&found->second->source))
-        formula(f->formula, whose);
-    }
+  /// Is everything known that the formula of a value is made of, or of a check?
+  void formula(const ir::Expr& e, const Value* value) {
+    std::vector<const SymbolInfo*> open;  // not known to be complete
+    const auto add = [&](const ir::Expr& formula) {
+      ir::walk(formula, [&](const ir::VarNode& var) {
+        // Chains of formulas are long, and every value may mention their end: each once.
+        if (!complete_.emplace(&var, 0).second) return;
+        const auto found = symbols_.find(&var);
+        if (found == symbols_.end())
+          fail(str(name_of(value), " mentions `", var.name, "`, no symbol"));
+        open.push_back(found->second);
+      });
+    };
+    add(e);
+    for (size_t i = 0; i < open.size(); ++i)
+      if (const FromFormula* f = std::get_if<FromFormula>(&open[i]->source)) add(f->formula);
+    std::ranges::sort(open);  // by their places in the list: each after those it is made of
+    for (const SymbolInfo* s : open) complete(*s, value);
   }
-  void source(ValueId id, const ir::Var& var, const std::string& whose) const {
+
+  /// Finds out until which function closes the symbol stays known.
+  void complete(const SymbolInfo& s, const Value* value) {
+    size_t depth = 0;
+    if (const FromElement* e = std::get_if<FromElement>(&s.source))
+      depth = source(e->value, s, value);
+    else if (const FromExtent* x = std::get_if<FromExtent>(&s.source))
+      depth = source(x->value, s, value);
+    else if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
+      ir::walk(f->formula,
+               [&](const ir::VarNode& var) { depth = std::max(depth, complete_.at(&var)); });
+    complete_[s.symbol.var.get()] = depth;
+    if (until_.size() <= depth) until_.resize(depth + 1);
+    until_[depth].push_back(s.symbol.var.get());
+  }
+  size_t source(ValueId id, const SymbolInfo& s, const Value* value) const {
     if (!has(id))
-      fail(str(whose, " mentions `", var.name(), "`, read from %", graph_.value(id).name,
-               ", which is not there yet"));
+      fail(str(name_of(value), " mentions `", s.symbol.var.name(), "`, read from %",
+               graph_.value(id).name, ", which is not there yet"));
+    return depths_[static_cast<size_t>(id)];
+  }
+  static std::string name_of(const Value* value) {
+    return value ? str("%", value->name) : "a check";
   }
 
   bool has(ValueId id) const {
@@ -90,16 +118,17 @@ class Verifier {
     const auto at = static_cast<size_t>(id);
     if (made_[at]) fail(str("%", graph_.value(id).name, " is made twice"));
     made_[at] = open_[at] = true;
+    depths_[at] = depth_;
     name(id);
   }
 
-  void typed(ValueId id) const {
+  void typed(ValueId id) {
     if (id == kNoValue) return;
     const Value& v = graph_.value(id);
     if (const TensorType* t = v.type.tensor())
       for (const Dim& d : t->shape) {
         if (!d) fail(str("%", v.name, " has a dimension without an extent"));
-        if (!ir::const_int(d)) formula(d, str("%", v.name));
+        if (!ir::const_int(d)) formula(d, &v);
       }
     if (v.elements && !v.constant && v.elements->size() > static_cast<size_t>(kMaxElements))
       fail(str("%", v.name, " has too many elements for formulas"));
@@ -116,11 +145,13 @@ class Verifier {
     for (const Node& n : f.nodes) node(n);
     for (const ValueId id : f.outputs) use(id, false);
     if (&f != &graph_.main())
-      for (const Check& c : f.checks) formula(c.condition, "a check");
+      for (const Check& c : f.checks) formula(c.condition, nullptr);
   }
 
   /// What the function made is not seen after it.
-  void close(const Function& f) {
+  void close(const Function& f, size_t depth) {
+    if (depth < until_.size())
+      for (const ir::ExprNode* var : std::exchange(until_[depth], {})) complete_.erase(var);
     for (const ValueId id : f.inputs) open_[static_cast<size_t>(id)] = false;
     for (const Node& n : f.nodes)
       for (const ValueId id : n.outputs)
@@ -131,11 +162,13 @@ class Verifier {
     const Node* const around = std::exchange(at_, &n);
     check(n.op != nullptr, "a node has no operator");
     for (const ValueId id : n.inputs) use(id, true);
+    ++depth_;
     for (const Function& body : n.bodies) function(body);
+    --depth_;
     if (n.op->special == Special::Group) {
       group(n);
     } else {
-      for (const Function& body : n.bodies) close(body);
+      for (const Function& body : n.bodies) close(body, depth_ + 1);
       for (const ValueId id : n.outputs) make(id);
       for (const ValueId id : n.outputs) typed(id);
     }
@@ -157,14 +190,21 @@ class Verifier {
     }
     for (const ValueId id : n.outputs)
       check(made.contains(id), "a group's result is made elsewhere");
-    close(body);
-    for (const ValueId id : n.outputs) open_[static_cast<size_t>(id)] = true;
+    close(body, depth_ + 1);
+    for (const ValueId id : n.outputs) {
+      open_[static_cast<size_t>(id)] = true;
+      depths_[static_cast<size_t>(id)] = depth_;
+    }
   }
 
   const Graph& graph_;
   const Node* at_ = nullptr;
   std::vector<bool> made_, open_;
-  std::unordered_map<ir::Var, const SymbolInfo*> symbols_;
+  size_t depth_ = 0;            // of the function that is looked at, inside of others
+  std::vector<size_t> depths_;  // by value: of the function that makes it
+  std::unordered_map<const ir::ExprNode*, const SymbolInfo*> symbols_;  // by their variables
+  std::unordered_map<const ir::ExprNode*, size_t> complete_;  // all that they are made of is there
+  std::vector<std::vector<const ir::ExprNode*>> until_;  // by depth: until such a function closes
   std::unordered_map<std::string_view, ValueId> names_;
 };
 

@@ -47,7 +47,6 @@ std::vector<const OpDef*> collect() {
   one(conv_op());
   one(conv_to_f32_op());
   one(conv_transpose_op());
-  one(conv_transpose_to_f32_op());
   family(cumulative_ops());
   one(deform_conv_op());
   one(dequantize_op());

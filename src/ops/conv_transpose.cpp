@@ -17,7 +17,6 @@
 #include "ops/conv.h"
 #include "ops/define.h"
 #include "ops/ops.h"
-#include "ops/to_f32.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -107,11 +106,6 @@ std::vector<Type> infer(const Call& call) {
   return {tensor_of(call.elem(0), infer_shape(call))};
 }
 
-std::vector<Type> infer_to_f32(const Call& call) {
-  need_narrow_factors(call);
-  return {tensor_of(ir::Elem::F32, infer_shape(call))};
-}
-
 te::Tensor spread_out(const te::Tensor& x, const std::vector<Spread>& spreads) {
   te::Shape shape = shape_of(x);
   for (size_t d = 0; d < spreads.size(); ++d)
@@ -145,8 +139,6 @@ struct Channels {
   Dim in, out;  // of a group
 };
 
-/// In the type of the input, or in that of the sums.
-template <bool to_f32>
 std::vector<te::Tensor> define_spread(const Call& call) {
   const ir::Elem acc = wide(call.elem(0));
   const std::vector<Spread> dims = spreads(call);
@@ -165,7 +157,7 @@ std::vector<te::Tensor> define_spread(const Call& call) {
         }
         return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
       });
-  return {conv_result(call, y, to_f32 ? acc : call.elem(0))};
+  return {conv_result(call, y, call.elem(0))};
 }
 
 bool has_phases(const Call& call) {
@@ -190,7 +182,6 @@ te::Tensor zeros_around(const te::Tensor& t, const std::vector<Dim>& before,
   });
 }
 
-template <bool to_f32>
 std::vector<te::Tensor> define_phases(const Call& call) {
   const ir::Elem acc = wide(call.elem(0));
   const std::vector<Spread> dims = spreads(call);
@@ -236,7 +227,7 @@ std::vector<te::Tensor> define_phases(const Call& call) {
         for (size_t d = 0; d < rank; ++d) at.push_back(axes[d + 2] / dims[d].stride);
         return z.at(at);
       });
-  return {conv_result(call, y, to_f32 ? acc : call.elem(0))};
+  return {conv_result(call, y, call.elem(0))};
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {
@@ -259,21 +250,10 @@ const OpDef& conv_transpose_op() {
       {.name = "conv_transpose",
        .fusion = FusionKind::OutFusable,
        .infer = infer,
-       .algorithms = {{.name = "phases", .define = define_phases<false>, .applies = has_phases},
-                      {.name = "spread", .define = define_spread<false>}},
+       .algorithms = {{.name = "phases", .define = define_phases, .applies = has_phases},
+                      {.name = "spread", .define = define_spread}},
        .channels = true,
        .onnx = {{.op = "ConvTranspose", .rule = from_onnx}}});
-  return def;
-}
-
-const OpDef& conv_transpose_to_f32_op() {
-  static const OpDef def = define_op<ConvTransposeAttrs>(
-      {.name = "conv_transpose_to_f32",
-       .fusion = FusionKind::OutFusable,
-       .infer = infer_to_f32,
-       .algorithms = {{.name = "phases", .define = define_phases<true>, .applies = has_phases},
-                      {.name = "spread", .define = define_spread<true>}},
-       .channels = true});
   return def;
 }
 

@@ -74,22 +74,15 @@ struct Product {
     factors.push_back(d);
   }
   Dim dim() const {
-    Dim out = Dim(constant);
-    for (const Dim& f : factors) out = out * f;
+    Dim out = constant == 1 && !factors.empty() ? factors[0] : Dim(constant);
+    for (size_t i = constant == 1 ? 1 : 0; i < factors.size(); ++i) out = out * factors[i];
     return out;
   }
 };
 
-/// A product of symbols and constants: as simple as it gets.
-bool is_monomial(const Dim& d) {
-  const ir::Binary* b = d.as<ir::Binary>();
-  if (b && b->op == ir::BinaryOp::Mul) return is_monomial(b->a) && is_monomial(b->b);
-  return d.as<ir::VarNode>() || ir::const_int(d);
-}
-
 Product product(const Shape& dims) {
   Product out;
-  for (const Dim& d : dims) out.multiply(is_monomial(d) ? d : graph::simplified(d));
+  for (const Dim& d : dims) out.multiply(d);
   return out;
 }
 
@@ -108,12 +101,8 @@ Quotient quotient(const Shape& a, const Shape& b) {
     num.constant /= den.constant;
     den.constant = 1;
   }
-  if (den.constant == 1 && den.factors.empty()) return {graph::simplified(num.dim()), true};
-  // Nothing is known of a long one that is not exact, however simple it is made.
-  constexpr size_t kLong = 8;
-  const Dim ratio = num.dim() / den.dim();
-  return {num.factors.size() + den.factors.size() > kLong ? ratio : graph::simplified(ratio),
-          false};
+  if (den.constant == 1 && den.factors.empty()) return {num.dim(), true};
+  return {num.dim() / den.dim(), false};
 }
 
 Elements list_of(const Call& call, size_t i) {

@@ -8,7 +8,6 @@
 namespace tilewright::ops {
 
 const graph::OpDef& conv_to_f32_op();
-const graph::OpDef& conv_transpose_to_f32_op();
 const graph::OpDef& matmul_to_f32_op();
 
 /// Inputs 0 and 1 are of one narrow float type, input 1 also f32 where weights may be wide; the

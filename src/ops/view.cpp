@@ -112,13 +112,13 @@ std::vector<Type> infer_reshape(const Call& call) {
     }
     const Quotient left = quotient(in, others);
     if (rest == d && left.exact)
-      out[d] = left.value;
+      out[d] = call.simple(left.value);
     else
       out[d] = call.extent(choose(ir::eq(dims[d], Dim(-1)), left.value, dims[d]));
   }
   const Quotient ratio = quotient(in, out);
   if (!ratio.exact || !ir::is_const(ratio.value, 1))
-    call.check(ir::eq(simplified(graph::elements(in)), simplified(graph::elements(out))),
+    call.check(ir::eq(product(in, 0, in.size()), product(out, 0, out.size())),
                str("the input ", print(in), " cannot be reshaped to ", print(out)));
   return with_shape(call, std::move(out));
 }

@@ -77,6 +77,14 @@ TEST_F(FoldPads, NoMaximaOfOthers) {
             "max_pool -> %max_pool_1\n");
 }
 
+TEST_F(FoldPads, NoMaximaOfWindowsThatMayHaveNoElement) {
+  const ValueId p = pad(g("relu", {x}), {0, 0, 0, 1, 0, 0, 0, 1});
+  g.output(g("max_pool", {p}, {{"kernel", Ints{3, 2}}, {"pads", Ints{0, 1, 0, 1}}}));
+  g.output(g("max_pool", {p}, {{"kernel", Ints{1, 2}}, {"dilations", Ints{1, 2}}}));
+  EXPECT_EQ(after(),
+            "relu -> %relu\npad -> %pad\nmax_pool -> %max_pool\nmax_pool -> %max_pool_1\n");
+}
+
 TEST_F(FoldPads, AveragesCountWhatWasPutIn) {
   const ValueId p = pad(x, {0, 0, 1, 0, 0, 0, 0, 2});
   g.output(g("average_pool", {p}, {{"kernel", Ints{3, 2}}}));

@@ -269,6 +269,16 @@ TEST(Fuse, LimitsTheSizeOfAGroup) {
   EXPECT_EQ(f.graph.main().nodes[0].bodies[0].nodes.size(), 64u);
 }
 
+TEST(Fuse, DoesNotRepeatAFormulaWithoutEnd) {
+  Net g;
+  ValueId x = g.in("x", dims({64}));
+  for (int i = 0; i < 40; ++i) x = g("add", {x, x});  // 2^40 times the first one
+  g.output(x);
+  const Fused f = fused(g.take());
+  for (const Node& n : f.graph.main().nodes) EXPECT_LE(n.bodies.at(0).nodes.size(), 12u);
+  EXPECT_NE(f.report.at(0).reason.find("read too often"), std::string::npos);
+}
+
 TEST(Fuse, TakesTenThousandNodes) {
   Net g;
   ValueId x = g.in("x", dims({1, 4, 8, 8}));

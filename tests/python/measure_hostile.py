@@ -10,6 +10,7 @@ import resource
 import sys
 import tempfile
 
+import hostile_chains  # noqa: F401
 from hostile_models import MODELS, model
 
 

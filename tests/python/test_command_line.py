@@ -103,6 +103,23 @@ def test_explain_says_what_was_fused_and_why(tw, affine_file):
     assert "GFLOP/s" in text and "% " in text
 
 
+def test_explain_tells_parts_from_what_they_lie_in(tw, tmp_path):
+    """Two results written where a concat wants them live as long as that, and count once."""
+    weights = [onnx.numpy_helper.from_array(np.full((16, cin, 1, 1), value, np.float32), name)
+               for name, cin, value in (("p", 3, 0.1), ("q", 3, 0.2), ("r", 32, 0.3))]
+    node = onnx.helper.make_node
+    nodes = [node("Conv", ["x", "p"], ["a"]), node("Conv", ["x", "q"], ["b"]),
+             node("Concat", ["a", "b"], ["c"], axis=1), node("Conv", ["c", "r"], ["y"])]
+    info = lambda name, channels: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, channels, 8, 8])
+    graph = onnx.helper.make_graph(nodes, "g", [info("x", 3)], [info("y", 16)], weights)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), tmp_path / "m.onnx")
+    text = tw("explain", "m.onnx", "--seconds", 0.01, "--threads", 1)
+    lines = {words[4].rstrip(":"): words for words in map(str.split, text.splitlines()) if len(words) > 4 and words[4] in ("a:", "b:", "c:")}
+    assert [lines[v][:2] for v in "abc"] == [["0", "2"]] * 3
+    assert text.count("a part of c") == 2
+    assert "at most 0.01 MB of it live at once" in text  # 32 * 8 * 8 floats
+
+
 def test_explain_takes_a_module(tw, affine_file):
     tw("compile", affine_file, "-o", "a.twm")
     assert "matmul_add_relu" in tw("explain", "a.twm", "--inputs", "in.npz", "--seconds", 0.01)

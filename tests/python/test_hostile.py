@@ -3,6 +3,7 @@
 import resource
 import subprocess
 
+import hostile_chains  # noqa: F401
 import pytest
 from hostile_models import MODELS, model
 from test_command_line import PROGRAM

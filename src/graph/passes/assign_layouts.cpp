@@ -34,6 +34,13 @@ bool has_channels(const Node& n) {
   return std::ranges::any_of(n.bodies[0].nodes, [](const Node& m) { return m.op->channels; });
 }
 
+/// May another algorithm compute it? Costs of others need not be asked for, which takes its time.
+bool has_choice(const Node& n) {
+  if (n.op->special != Special::Group) return n.op->algorithms.size() > 1;
+  return std::ranges::any_of(n.bodies[0].nodes,
+                             [](const Node& m) { return m.op->algorithms.size() > 1; });
+}
+
 class Assignment {
  public:
   Assignment(Graph& graph, PassContext& context)
@@ -49,7 +56,7 @@ class Assignment {
       report(v, best, costs);
     }
     for (Node& n : graph_.main().nodes)
-      if (is_kernel(n)) n = std::move(fastest(n).node);
+      if (is_kernel(n) && has_choice(n)) n = std::move(fastest(n).node);
   }
 
  private:

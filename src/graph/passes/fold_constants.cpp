@@ -14,6 +14,9 @@ constexpr int64_t kMaxBytes = int64_t{256} << 20;
 /// should not grow by what a run makes in no time.
 constexpr int64_t kMaxGrowth = 4;
 constexpr int64_t kSmall = 1 << 20;
+/// Sizes that follow from folded values, from which others follow…: so many times. A small file
+/// could ask for thousands.
+constexpr int kMaxRounds = 32;
 
 class Folder {
  public:
@@ -84,7 +87,7 @@ class Folder {
 Graph fold_constants(Graph graph, PassContext& context) {
   Folder folder(graph, context.services);
   bool again = true;
-  while (again) {
+  for (int round = 0; again && round < kMaxRounds; ++round) {
     again = false;
     for (const Function& f : graph.functions) again = folder.function(f) || again;
     if (again) again = settle_symbols(graph);

@@ -44,18 +44,19 @@ std::optional<double> fill_of(Rewriter& r, const Node& pad) {
   return number_of(r, pad.inputs[2]);
 }
 
-/// May the window operator take the fill for its own padding?
+/// May the window operator take the fill for its own padding, which is `pads` then?
 bool is_neutral(Rewriter& r, const Node& n, const Node& pad, double fill,
                 const std::vector<int64_t>& pads) {
-  if (n.op->name == "max_pool") {
-    if (fill == -INFINITY) return true;
-    // No element of relu's is less than 0, and a window that is larger than the padding has one.
-    const auto kernel = attr<std::vector<int64_t>>(n, "kernel");
-    for (size_t i = 0; i < pads.size(); ++i)
-      if (pads[i] >= kernel[i % kernel.size()]) return false;
-    return fill == 0 && r.maker(pad.inputs[0], "relu");
-  }
-  return fill == 0;
+  if (n.op->name != "max_pool") return fill == 0;
+  if (fill == -INFINITY) return true;
+  // No element of relu's is less than 0, and a window without gaps that is larger than the padding
+  // has one.
+  for (const int64_t d : attr<std::vector<int64_t>>(n, "dilations"))
+    if (d != 1) return false;
+  const auto kernel = attr<std::vector<int64_t>>(n, "kernel");
+  for (size_t i = 0; i < pads.size(); ++i)
+    if (pads[i] >= kernel[i % kernel.size()]) return false;
+  return fill == 0 && r.maker(pad.inputs[0], "relu");
 }
 
 bool fold(Rewriter& r, const Node& n) {
@@ -69,7 +70,7 @@ bool fold(Rewriter& r, const Node& n) {
   if (pool && attr<int64_t>(n, "ceil_mode") != 0) return false;  // which windows there are changes
   const std::optional<std::vector<int64_t>> more = window_pads(r, *pad);
   const std::optional<double> fill = fill_of(r, *pad);
-  if (!more || !fill || !is_neutral(r, n, *pad, *fill, *more)) return false;
+  if (!more || !fill) return false;
 
   auto pads = attr<std::vector<int64_t>>(n, "pads");
   if (auto_pad == kValid || pads.empty()) pads.assign(more->size(), 0);
@@ -78,6 +79,7 @@ bool fold(Rewriter& r, const Node& n) {
   // An average counts what was put in, and its own padding only if it says so.
   if (op == "average_pool" && padded && attr<int64_t>(n, "count_pads") == 0) return false;
   for (size_t i = 0; i < pads.size(); ++i) pads[i] += (*more)[i];
+  if (!is_neutral(r, n, *pad, *fill, pads)) return false;
   AttrList attrs = n.attrs.list();
   for (NamedAttr& a : attrs) {
     if (a.name == "auto_pad") a.value = kNotSet;

@@ -17,6 +17,9 @@ namespace {
 
 constexpr size_t kMaxMembers = 64;
 constexpr size_t kMaxInputs = 24;
+/// What is computed where it is read stands there as often as it is read: x + x, of that the same,
+/// and so on, doubles with each operator.
+constexpr double kMaxRepeated = 2000;
 /// A producer that is computed again at every read is worth it while the work done again stays
 /// below that of storing and loading its elements, and of one more kernel. In additions.
 constexpr double kStoreAndLoad = 12;
@@ -170,6 +173,8 @@ class Fuser {
     if (widens(producer, consumer)) return "others read it in the narrower type";
     GroupInfo merged;
     if (std::string reason = rule(producer, consumer, merged); !reason.empty()) return reason;
+    if (repeated(producer, consumer) > kMaxRepeated)
+      return "its elements are read too often on the way, and would be computed each time";
     if (inputs_together(producer, consumer) > kMaxInputs)
       return str("the group would read more than ", kMaxInputs, " tensors");
     switch (order_.merge(producer, consumer)) {
@@ -385,6 +390,24 @@ class Fuser {
       const Constant& c = graph_.value(id).constant;
       return !c || c->count() > 1;
     }));
+  }
+
+  /// The greatest formula of one element of the two groups, in operators.
+  double repeated(int a, int b) const {
+    std::vector<int> members = order_.members(a);
+    members.insert(members.end(), order_.members(b).begin(), order_.members(b).end());
+    std::ranges::sort(members);
+    std::unordered_map<int, double> formulas;
+    double most = 0;
+    for (const int n : members) {
+      double& formula = formulas[n] = 1;
+      for (const Flow& f : flows_[static_cast<size_t>(n)])
+        if (const auto from = formulas.find(f.from);
+            from != formulas.end() && node(f.from).op->fusion == FusionKind::Injective)
+          formula += from->second;
+      most = std::max(most, formula);
+    }
+    return most;
   }
 
   void rebuild() {

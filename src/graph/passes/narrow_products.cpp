@@ -19,18 +19,18 @@ bool is_f32(const Graph& graph, ValueId id) {
 /// Below so many input channels of each result a convolution is bound by what it reads.
 constexpr int64_t kFewChannels = 8;
 
-/// A sum of many products, whose factors may be narrower. A convolution of a few channels is none.
-/// Nor is a product of two values that the run makes, as in attention.
+/// A sum of many products, whose factors may be narrower. A convolution of a few channels is none,
+/// nor is a product of two values that the run makes, as in attention. Transposed convolutions make
+/// images, which several of them in a row spoil when they round.
 bool is_product(const Graph& graph, const Node& n) {
-  const std::string_view op = n.op->name;
-  const bool conv = op == "conv" || op == "conv_transpose";
-  if ((!conv && op != "matmul") || !is_f32(graph, n.inputs[0]) || !is_f32(graph, n.inputs[1]))
+  const bool conv = n.op->name == "conv";
+  if ((!conv && n.op->name != "matmul") || !is_f32(graph, n.inputs[0]) ||
+      !is_f32(graph, n.inputs[1]))
     return false;
   const auto is_constant = [&](size_t i) { return bool(graph.value(n.inputs[i]).constant); };
   if (!conv) return is_constant(0) || is_constant(1);
-  const Shape& weights = graph.type(n.inputs[1]).tensor()->shape;
-  const auto channels = ir::const_int(weights[op == "conv" ? 1 : 0]);
-  return channels && *channels / (op == "conv" ? 1 : attr<int64_t>(n, "group")) >= kFewChannels;
+  const auto channels = ir::const_int(graph.type(n.inputs[1]).tensor()->shape[1]);
+  return channels && *channels >= kFewChannels;
 }
 
 /// A convolution whose groups are a few channels: it may read narrower elements, but multiplies

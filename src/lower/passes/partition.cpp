@@ -304,7 +304,7 @@ class Partitioner {
   Stmt by_remainder(const For& loop) {
     std::optional<int64_t> n;
     const auto is_remainder = [&](const Binary& b) {
-      return b.op == BinaryOp::Mod && b.a == loop.var && const_int(b.b) &&
+      return b.op == BinaryOp::Mod && b.a == loop.var && const_int(b.b).value_or(0) > 0 &&
              (!n || *n == const_int(b.b));
     };
     walk(loop.body, [&](const Binary& b) {

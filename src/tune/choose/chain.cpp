@@ -163,16 +163,17 @@ struct Extents {
   int64_t rows, columns, terms, results;
 };
 
-Rows best_rows(const Extents& e, bool known, bool outer, int64_t lanes,
-               const ir::TargetSpec& spec) {
-  Rows best;
+/// Every number of rows that may run together, the best first.
+std::vector<Rows> all_rows(const Extents& e, bool known, bool outer, int64_t lanes,
+                           const ir::TargetSpec& spec) {
+  std::vector<Rows> out;
   const auto consider = [&](int64_t together, const Tile& first, const Tile& last) {
     const int64_t rows = together ? together : e.rows;
     const double read = static_cast<double>(e.columns * (e.terms + e.results)) / kFromCache;
     const double cycles = (tile_cycles(first, rows, e.columns, e.terms, lanes) +
                            tile_cycles(last, rows, e.results, e.columns, lanes) + read) /
                           static_cast<double>(rows);
-    if (cycles < best.cycles) best = {together, first, last, cycles};
+    out.push_back({together, first, last, cycles});
   };
   // The scores of the rows stay in a part of the second cache.
   const int64_t fit = spec.l2_bytes / 2 / (4 * e.columns);
@@ -183,7 +184,8 @@ Rows best_rows(const Extents& e, bool known, bool outer, int64_t lanes,
     if (e.rows % n == 0)
       consider(n, whole_tile(n, e.columns, e.terms, lanes, spec),
                whole_tile(n, e.results, e.columns, lanes, spec));
-  return best;
+  std::ranges::stable_sort(out, {}, &Rows::cycles);
+  return out;
 }
 
 /// Register tiles of a product inside of other loops, its result stored by `out`, which follows.
@@ -211,7 +213,8 @@ void tile_inside(Schedule& s, const BlockRef& block, const BlockRef& out, const 
 
 }  // namespace
 
-bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetSpec& spec) {
+bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetSpec& spec,
+                    Choices& choices) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage last = *find_stage(func, last_name);
@@ -233,9 +236,13 @@ bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetS
                         .columns = extent(first_iters[chain->first_lane]),
                         .terms = extent(first_iters.back()),
                         .results = extent(iters[chain->lane])};
-  const Rows plan = best_rows(extents, ir::const_int(iters[chain->row].extent).has_value(),
-                              !chain->outer.empty(), lanes, spec);
-  if (plan.cycles > 1e200) return false;
+  const std::vector<Rows> plans =
+      all_rows(extents, ir::const_int(iters[chain->row].extent).has_value(), !chain->outer.empty(),
+               lanes, spec);
+  if (plans.empty()) return false;
+  std::vector<std::string> texts;
+  for (const Rows& r : plans) texts.push_back(r.together ? std::to_string(r.together) : "all");
+  const Rows& plan = plans[choices.ask(last_name + ".rows", texts)];
   const double work = last.work(sizes) + chain->first.work(sizes);
 
   return attempt(s, [&] {

@@ -22,16 +22,16 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
 
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
                      const std::vector<std::string>& constants) {
-  TileVectors vectors;
-  schedule_stages(s, spec, constants, vectors);
+  Choices by_model;
+  schedule_stages(s, spec, constants, by_model);
 }
 
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
-                     const std::vector<std::string>& given, TileVectors& vectors) {
+                     const std::vector<std::string>& given, Choices& choices) {
   if (!only_blocks(s.func())) return;
-  inline_stages(s);
+  inline_stages(s, choices);
   const std::vector<std::string> constants = with_derived(s.func(), given);
-  schedule_winograd(s, spec, constants);
+  schedule_winograd(s, spec, constants, choices);
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
   // Stages that run together first, from the last one up; then each of the others by itself.
@@ -41,27 +41,27 @@ void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
     return stage && stage->kind == kind;
   };
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (still(it->first, StageKind::Reduce)) schedule_chain(s, it->first, spec);
+    if (still(it->first, StageKind::Reduce)) schedule_chain(s, it->first, spec, choices);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (still(it->first, StageKind::Map)) schedule_rows(s, it->first, spec);
+    if (still(it->first, StageKind::Map)) schedule_rows(s, it->first, spec, choices);
   // Reductions take the stage that follows along.
   for (const auto& [name, kind] : stages)
     if (kind == StageKind::Reduce && still(name, kind) &&
-        !schedule_contraction(s, name, spec, constants, vectors[name]))
-      schedule_reduction(s, name, spec, constants);
+        !schedule_contraction(s, name, spec, constants, choices))
+      schedule_reduction(s, name, spec, constants, choices);
   for (const auto& [name, kind] : stages)
-    if (kind == StageKind::Map && still(name, kind)) schedule_map(s, name, spec);
+    if (kind == StageKind::Map && still(name, kind)) schedule_map(s, name, spec, choices);
 }
 
 ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
                     const std::vector<std::string>& constants, const ir::LoopFunc* variant_of) {
-  TileVectors vectors;
+  Choices choices;
   if (variant_of) {
     schedule::Schedule general(canonical(*variant_of), spec.instructions);
-    schedule_stages(general, spec, constants, vectors);
+    schedule_stages(general, spec, constants, choices);
   }
   schedule::Schedule s(canonical(blocks), spec.instructions);
-  schedule_stages(s, spec, constants, vectors);
+  schedule_stages(s, spec, constants, choices);
   return with_scheduled_steps(s.func(), spec, constants);
 }
 

@@ -3,11 +3,10 @@
 // machine; nothing is measured and there is no table of shapes.
 #pragma once
 
-#include <map>
-
 #include "ir/func.h"
 #include "ir/target_spec.h"
 #include "schedule/schedule.h"
+#include "tune/choose/choices.h"
 
 namespace tilewright::tune {
 
@@ -23,11 +22,9 @@ schedule::Schedule choose_schedule(const ir::LoopFunc& blocks, const ir::TargetS
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
                      const std::vector<std::string>& constants);
 
-/// How many vectors wide the tiles of contractions are, by stage: it decides how constants lie.
-using TileVectors = std::map<std::string, int64_t>;
-/// The same; stages that are listed keep to that, the others are added.
+/// The same, where `choices` does not say otherwise.
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
-                     const std::vector<std::string>& constants, TileVectors& vectors);
+                     const std::vector<std::string>& constants, Choices& choices);
 
 /// The scheduled function, the steps of scans in it too. Its parameters have the order and the
 /// bytes of those of `blocks`, but may have fewer dimensions. When `blocks` is the variant of a

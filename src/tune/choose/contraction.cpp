@@ -129,7 +129,8 @@ void pad_tiles(Schedule& s, const std::string& name,
 
 /// Runs the stage as planned.
 static void run_plan(Schedule& s, const std::string& name, const Plan& plan,
-                     std::vector<std::string> constants, const ir::TargetSpec& spec) {
+                     std::vector<std::string> constants, const ir::TargetSpec& spec,
+                     Choices& choices) {
   if (plan.dot) {
     const ir::LoopFunc func = s.func();
     std::vector<std::pair<size_t, int64_t>> tiles;
@@ -146,11 +147,11 @@ static void run_plan(Schedule& s, const std::string& name, const Plan& plan,
   if (after && plan.turned && !reads_in_order(*after, stage.result())) after.reset();
   const bool lane_in_a = std::ranges::count(c.of_a, plan.lane) > 0;
   pack_panels(s, stage, lane_in_a ? c.a : c.b, plan, constants, spec);
-  (plan.turned ? schedule_turned : schedule_straight)(s, stage, plan, after, spec);
+  (plan.turned ? schedule_turned : schedule_straight)(s, stage, plan, after, spec, choices);
 }
 
 bool schedule_contraction(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                          const std::vector<std::string>& constants, int64_t& vectors) {
+                          const std::vector<std::string>& constants, Choices& choices) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
@@ -158,9 +159,10 @@ bool schedule_contraction(Schedule& s, const std::string& name, const ir::Target
   if (!c) return false;
   if (schedule_tiles(s, name, spec, constants)) return true;
   const auto done = [&](bool dots) {
-    const auto plan = best_plan(stage, *c, sizes, spec, constants, vectors, dots);
-    if (!plan || !attempt(s, [&] { run_plan(s, name, *plan, constants, spec); })) return false;
-    vectors = plan->tile.vectors;
+    const auto plan = choose_plan(stage, *c, sizes, spec, constants, dots, choices);
+    if (!plan || !attempt(s, [&] { run_plan(s, name, *plan, constants, spec, choices); }))
+      return false;
+    choices.vectors[name] = plan->tile.vectors;
     return true;
   };
   return done(true) || done(false);

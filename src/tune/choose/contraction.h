@@ -5,6 +5,7 @@
 
 #include "ir/target_spec.h"
 #include "schedule/schedule.h"
+#include "tune/choose/choices.h"
 #include "tune/choose/stage.h"
 
 namespace tilewright::tune {
@@ -22,11 +23,10 @@ struct Contraction {
 std::optional<Contraction> as_contraction(const Stage& stage);
 
 /// Register tiles with the stage that follows inside, operands in panels. False, and nothing done,
-/// when the stage is not a contraction that this works for. Tiles are `vectors` wide; from 0 it is
-/// set to what is best.
+/// when the stage is not a contraction that this works for.
 bool schedule_contraction(schedule::Schedule& s, const std::string& name,
                           const ir::TargetSpec& spec, const std::vector<std::string>& constants,
-                          int64_t& vectors);
+                          Choices& choices);
 
 /// The only stage that reads the result of `producer`, when it does so element by element at its
 /// own iterators, the last of which is the last; the others may be in another order.

@@ -73,7 +73,8 @@ double estimated_cycles(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
                         const std::vector<std::string>& constants) {
   schedule::Schedule s(canonical(blocks), spec.instructions);
   if (!only_blocks(blocks)) return 0;
-  inline_stages(s);
+  Choices by_model;
+  inline_stages(s, by_model);
   const ir::LoopFunc func = s.func();
   if (!winograd_fits(func, spec)) return kNever;
   const Sizes sizes(func);
@@ -87,9 +88,9 @@ double estimated_cycles(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
     const std::vector<const ir::Load*> loads = stage.loads();
     if (is_known(stage.result())) continue;  // prepared before the run
     const auto contraction = as_contraction(stage);
-    const auto plan =
-        contraction ? best_plan(stage, *contraction, sizes, spec, known) : std::optional<Plan>();
-    double cycles = plan ? plan->cycles : vector_cycles(stage, sizes, spec, known);
+    const auto tiled = contraction ? plan_cycles(stage, *contraction, sizes, spec, known)
+                                   : std::optional<double>();
+    const double cycles = tiled ? *tiled : vector_cycles(stage, sizes, spec, known);
     // Weights that no cache keeps come from memory.
     double bytes = 0;
     for (const ir::Load* l : loads) {

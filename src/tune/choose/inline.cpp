@@ -47,7 +47,8 @@ bool chooses_between_vectors(const Stage& producer, const Stage& consumer, const
   return !found;
 }
 
-bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, const Sizes& sizes) {
+bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, const Sizes& sizes,
+                    Choices& choices) {
   double reads = 0;  // of each element
   bool in_reduction = false, in_windows = true;
   const double elements = std::max(producer.points(sizes), 1.0);
@@ -63,15 +64,19 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, con
   if (reads <= 1.01) return true;
   const ir::Expr value = producer.values().front();
   const auto* guard = value.as<ir::Guard>();
-  if (in_windows && guard && guard->yes.as<ir::Load>() && !ir::has_load(guard->no)) return true;
+  const bool in_vectors =
+      in_windows && guard && guard->yes.as<ir::Load>() && !ir::has_load(guard->no);
   // Tests in the innermost loop of a reduction hinder everything that makes it fast.
-  if (in_reduction && (has_guard(value) || operations(value) > 0)) return false;
-  return static_cast<double>(operations(value)) * (reads - 1) <= kKeepCost;
+  const bool hinders = in_reduction && (has_guard(value) || operations(value) > 0);
+  const auto cost = static_cast<double>(operations(value));
+  const bool worth = in_vectors || (!hinders && cost * (reads - 1) <= kKeepCost);
+  const bool open = cost <= kKeepCost && !producer.block->iters.empty();
+  return open ? choices.yes(producer.name() + ".inlined", worth) : worth;
 }
 
 }  // namespace
 
-void inline_stages(schedule::Schedule& s) {
+void inline_stages(schedule::Schedule& s, Choices& choices) {
   const Sizes sizes(s.func());
   std::vector<std::string> names;
   for (const Stage& stage : stages_of(s.func()))
@@ -83,7 +88,7 @@ void inline_stages(schedule::Schedule& s) {
     const auto stage = std::ranges::find(stages, name, [](const Stage& t) { return t.name(); });
     const bool output = std::ranges::any_of(
         func.params, [&](const ir::Param& p) { return stage->writes(p.buffer); });
-    if (!output && worth_inlining(*stage, stages, sizes))
+    if (!output && worth_inlining(*stage, stages, sizes, choices))
       attempt(s, [&] { s.compute_inline(s.block(name)); });
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schedule/schedule.h"
+#include "tune/choose/choices.h"
 
 namespace tilewright::tune {
 
@@ -12,6 +13,6 @@ constexpr int64_t kUnrolledTaps = 25;
 /// repeats more work than keeping the result costs.
 ///   B[i] = A[i] * 2   C[i] = exp(B[i])   D[i] = C[i] / S[]   ->   D[i] = exp(A[i] * 2) / S[]
 /// Stays: exp that two stages read, padding that a large window, or one whose lanes it cuts, reads.
-void inline_stages(schedule::Schedule& s);
+void inline_stages(schedule::Schedule& s, Choices& choices);
 
 }  // namespace tilewright::tune

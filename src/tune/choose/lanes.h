@@ -4,6 +4,7 @@
 
 #include "ir/target_spec.h"
 #include "schedule/schedule.h"
+#include "tune/choose/choices.h"
 #include "tune/choose/stage.h"
 
 namespace tilewright::tune {
@@ -15,14 +16,19 @@ inline constexpr double kTaskWork = 20'000;
 /// than a byte.
 int64_t lanes_of(const Stage& stage, const ir::TargetSpec& spec);
 
-/// A stage that computes each element by itself, as vectors over its contiguous dimension; that
-/// many of them beside each other, or as many as fit its operations when it is 0.
+/// A stage that computes each element by itself, as vectors over its contiguous dimension, as many
+/// of them beside each other as fit its operations.
 void schedule_map(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                  int64_t vectors = 0);
+                  Choices& choices);
+inline void schedule_map(schedule::Schedule& s, const std::string& name,
+                         const ir::TargetSpec& spec) {
+  Choices by_model;
+  schedule_map(s, name, spec, by_model);
+}
 /// A reduction alone in its loops: vectors over results where they are contiguous, else partial
 /// results in lanes.
 void schedule_reduction(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                        const std::vector<std::string>& constants);
+                        const std::vector<std::string>& constants, Choices& choices);
 
 /// Lets the outermost of these perfectly nested loops run in parallel, as many of them as it takes
 /// to occupy the machine, when `work` operations are enough for that.

@@ -86,7 +86,7 @@ void transpose_blocks(Schedule& s, const std::string& name, size_t lane, size_t 
 }  // namespace
 
 void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                  int64_t vectors) {
+                  Choices& choices) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
@@ -97,8 +97,10 @@ void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& sp
   for (const ir::Expr& value : stage.values()) cost += operations(value);
   const size_t lane = best_lane_iter(stage, sizes), count = stage.loops.size();
   if (const auto column = turned_iter(stage, lane, sizes);
-      column && attempt(s, [&] { transpose_blocks(s, name, lane, *column); }))
+      column && choices.yes(name + ".turned", true) &&
+      attempt(s, [&] { transpose_blocks(s, name, lane, *column); }))
     return run_parallel(s, name, count, stage.work(sizes), spec);
+  const int64_t vectors = choices.number(name + ".vectors", interleaved(cost, spec), {1, 2, 4, 8});
   size_t outer = count - 1;
   const auto as_vectors_of = [&](size_t together) {
     outer = count - 1;
@@ -117,7 +119,7 @@ void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& sp
       s.reorder(order);
     }
     const auto known = ir::const_int(extent);
-    int64_t width = lanes * (vectors > 0 ? vectors : interleaved(cost, spec));
+    int64_t width = lanes * vectors;
     while (known && width > lanes && *known % width != 0 && *known < 8 * width) width /= 2;
     if (known && *known <= width) {
       s.vectorize(inner);
@@ -126,7 +128,8 @@ void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& sp
       ++outer;
     }
   };
-  const size_t together = lane + 1 == count ? collapsible(stage) : 1;
+  size_t together = lane + 1 == count ? collapsible(stage) : 1;
+  if (together > 1 && !choices.yes(name + ".fused", true)) together = 1;
   if (!attempt(s, [&] { as_vectors_of(together); }) && !attempt(s, [&] { as_vectors_of(1); }))
     outer = count;
   run_parallel(s, name, outer, stage.work(sizes), spec);

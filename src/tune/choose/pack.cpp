@@ -138,7 +138,8 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
     for (const Stage& made : stages_of(func))
       if (plan.dot && made.kind == StageKind::Map && made.result()->name == buffer)
         attempt(s, [&] { s.compute_inline(s.block(made.name())); });
-    if (!wide && !plan.dot && turn_copy(s, copy, load.buffer, operand->dim)) {
+    const bool blocks = !wide && !plan.dot && width % kBlock == 0;  // none lies in two panels
+    if (blocks && turn_copy(s, copy, load.buffer, operand->dim)) {
       if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
       return;
     }

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "ir/build.h"
+#include "support/str.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/pack.h"
@@ -38,7 +39,7 @@ bool overlap(const ir::Expr& factor, const ir::Var& x, const ir::Var& y) {
 /// The order of the reduction's loops, and how far the innermost is unrolled. Neighbouring rows of
 /// a window read the same elements: were those loops unrolled, all of them would stay in registers.
 void order_reduction(Plan& plan, const Stage& stage, const Contraction& c,
-                     const ir::Expr& broadcast) {
+                     const ir::Expr& broadcast, Choices& choices) {
   const auto& iters = stage.block->iters;
   std::vector<size_t> windows;
   for (const size_t i : c.reduced)
@@ -46,15 +47,19 @@ void order_reduction(Plan& plan, const Stage& stage, const Contraction& c,
       (overlap(broadcast, iters[i].var, iters[plan.row].var) ? windows : plan.reduced).push_back(i);
   if (plan.dot) plan.reduced.push_back(plan.dot->summed);
   const bool inside = !plan.reduced.empty();
-  plan.reduced.insert(plan.reduced.end() - inside, windows.begin(), windows.end());
+  const bool several = plan.reduced.size() > 1 && !windows.empty();
+  const bool first = several && choices.yes(stage.name() + ".windows_outside", false);
+  plan.reduced.insert(first ? plan.reduced.begin() : plan.reduced.end() - inside, windows.begin(),
+                      windows.end());
   const auto inner = ir::const_int(iters[plan.reduced.back()].extent);
   const int64_t group = plan.dot ? plan.dot->group : 1;
-  for (const int64_t u : {4, 3, 2})
+  std::vector<int64_t> possible;
+  for (const int64_t u : {4, 3, 2, 1, 8, 6, 16})
     if (inside && inner && *inner % (u * group) == 0 &&
-        u * plan.tile.rows * plan.tile.vectors <= 128) {
-      plan.unroll = u;
-      return;
-    }
+        u * plan.tile.rows * plan.tile.vectors <= (u > 4 ? 256 : 128))
+      possible.push_back(u);
+  if (!possible.empty())
+    plan.unroll = choices.number(stage.name() + ".unroll", possible[0], possible);
 }
 
 /// Elements that a factor reads in all.
@@ -114,20 +119,32 @@ bool lanes_first(const Stage& stage, const Plan& plan, const Contraction& c, con
   return rows * tiles + lanes < lanes * around + rows;
 }
 
-}  // namespace
+/// What the results of a plan's tiles add up to.
+std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const Sizes& sizes) {
+  const auto& iters = stage.block->iters;
+  ir::Expr columns = iters[plan.lane].extent;
+  if (plan.wide) columns = columns * iters[*plan.wide].extent;
+  return extents_of(&iters[plan.row].extent, columns, sizes);
+}
 
-std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
-                              const ir::TargetSpec& spec, const std::vector<std::string>& constants,
-                              int64_t vectors, bool dots) {
+int64_t terms_of(const Stage& stage, const Contraction& c, const Sizes& sizes) {
+  int64_t terms = 1;
+  for (const size_t i : c.reduced) terms *= extent_of(stage, i, sizes);
+  return terms;
+}
+
+/// Every way to run it, each with its best tile, the best first.
+std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Sizes& sizes,
+                            const ir::TargetSpec& spec, const std::vector<std::string>& constants,
+                            int64_t vectors, bool dots) {
   const auto& iters = stage.block->iters;
   const int64_t lanes = lanes_of(stage, spec);
   const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
-  if (lanes == 1 || index.empty()) return std::nullopt;
+  if (lanes == 1 || index.empty()) return {};
   const auto last = static_cast<size_t>(
       std::ranges::find_if(iters, [&](const ir::BlockIter& it) { return it.var == index.back(); }) -
       iters.begin());
-  int64_t terms = 1;
-  for (const size_t i : c.reduced) terms *= extent_of(stage, i, sizes);
+  const int64_t terms = terms_of(stage, c, sizes);
   double results = 1;
   for (size_t i = 0; i < iters.size(); ++i)
     if (iters[i].kind == ir::IterKind::Spatial)
@@ -145,7 +162,7 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
         found = i;
     return found;
   };
-  std::optional<Plan> best;
+  std::vector<Plan> out;
   const auto consider = [&](size_t lane, size_t row, bool with_dot) {
     const Panels panels =
         panels_for(stage, contains(c.of_a, lane) ? c.a : c.b, lane, constants, sizes);
@@ -154,13 +171,11 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
     if (turned && row != last) return;
     Plan plan{.lane = lane, .row = row, .lanes = lanes, .shared = c.shared, .turned = turned};
     const int64_t rows = extent_of(stage, row, sizes);
-    ir::Expr columns = iters[lane].extent;
     if (const std::optional<size_t> wide = turned ? std::nullopt : wide_of(lane)) {
       plan.wide = wide;
       plan.lanes = extent_of(stage, lane, sizes);
-      columns = columns * iters[*wide].extent;
     }
-    const std::vector<ResultSize> all = extents_of(&iters[row].extent, columns, sizes);
+    const std::vector<ResultSize> all = results_of(plan, stage, sizes);
     if (with_dot) {
       plan.dot = dot_for(stage, c, lane, plan.lanes, sizes, spec);
       if (!plan.dot || !whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
@@ -169,16 +184,13 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
       plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes);
     }
     plan.cycles *= results;
-    order_reduction(plan, stage, c, contains(c.of_a, lane) ? c.b : c.a);
-    plan.lanes_first = lanes_first(stage, plan, c, sizes);
     if ((panels.wanted || with_dot) && !panels.constant) plan.cycles += kPack * panels.elements;
     if (turned) {
       const int64_t pieces = rows / lanes + std::popcount(static_cast<uint64_t>(rows % lanes));
       plan.cycles += (ir::const_int(iters[row].extent) ? kTurn : kTurnSome) *
                      static_cast<double>(pieces) * results / static_cast<double>(rows);
     }
-    // Of equals the last: its rows are closest in memory.
-    if (!best || plan.cycles <= best->cycles) best = plan;
+    out.push_back(plan);
   };
   for (const auto& [one, other] : {std::pair(&c.of_a, &c.of_b), std::pair(&c.of_b, &c.of_a)})
     for (const size_t lane : *one)
@@ -186,7 +198,82 @@ std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Si
         consider(lane, row, false);
         if (dots) consider(lane, row, true);
       }
-  return best;
+  std::ranges::reverse(out);  // of equals the last: its rows are closest in memory
+  std::ranges::stable_sort(out, {}, &Plan::cycles);
+  return out;
+}
+
+// Tiles that are this much slower by the model, or more of them, are not worth asking about.
+constexpr double kSlowTile = 1.6;
+constexpr size_t kMostTiles = 24;
+
+/// The model's tile for the plan and the next best ones.
+Tile choose_tile_of(const Plan& plan, const Stage& stage, const std::vector<ResultSize>& sizes,
+                    int64_t terms, const ir::TargetSpec& spec, int64_t vectors, Choices& choices) {
+  struct Option {
+    Tile tile;
+    double cycles;
+  };
+  std::vector<Option> all;
+  int64_t rows = 1, columns = 1;
+  for (const ResultSize& size : sizes) {
+    rows = std::max(rows, size.rows);
+    columns = std::max(columns, size.columns);
+  }
+  const int64_t most = (columns + plan.lanes - 1) / plan.lanes;
+  for (int64_t v = 1; v <= std::min<int64_t>(most, 8); ++v)
+    for (int64_t r = 1; r <= rows && r * v + std::min(r, v) + 1 <= spec.vector_registers; ++r) {
+      const Tile tile{r, v};
+      if ((vectors > 0 && v != vectors) || !sizes[0].fits(tile, plan.lanes)) continue;
+      if (r == plan.tile.rows && v == plan.tile.vectors) continue;
+      all.push_back({tile, tile_cycles(tile, sizes, terms, plan.lanes)});
+    }
+  std::ranges::stable_sort(all, {}, &Option::cycles);
+  const double best = tile_cycles(plan.tile, sizes, terms, plan.lanes);
+  std::erase_if(all, [&](const Option& o) { return o.cycles > kSlowTile * best; });
+  if (all.size() > kMostTiles) all.resize(kMostTiles);
+  all.insert(all.begin(), {plan.tile, best});
+  std::vector<std::string> texts;
+  for (const Option& o : all) texts.push_back(str(o.tile.rows, "x", o.tile.vectors));
+  return all[choices.ask(stage.name() + ".tile", texts)].tile;
+}
+
+}  // namespace
+
+std::optional<double> plan_cycles(const Stage& stage, const Contraction& c, const Sizes& sizes,
+                                  const ir::TargetSpec& spec,
+                                  const std::vector<std::string>& constants) {
+  const std::vector<Plan> all = all_plans(stage, c, sizes, spec, constants, 0, true);
+  if (all.empty()) return std::nullopt;
+  return all[0].cycles;
+}
+
+std::optional<Plan> choose_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
+                                const ir::TargetSpec& spec,
+                                const std::vector<std::string>& constants, bool dots,
+                                Choices& choices) {
+  const std::string name = stage.name();
+  const auto given = choices.vectors.find(name);
+  const int64_t vectors = given == choices.vectors.end() ? 0 : given->second;
+  const std::vector<Plan> all = all_plans(stage, c, sizes, spec, constants, vectors, dots);
+  if (all.empty()) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const Plan& p : all) texts.push_back(str("i", p.lane, "_by_i", p.row, p.dot ? "_dot" : ""));
+  Plan plan = all[choices.ask(name + ".lanes", texts)];
+  if (!plan.dot)
+    plan.tile = choose_tile_of(plan, stage, results_of(plan, stage, sizes),
+                               terms_of(stage, c, sizes), spec, vectors, choices);
+  order_reduction(plan, stage, c, contains(c.of_a, plan.lane) ? c.b : c.a, choices);
+  plan.lanes_first = lanes_first(stage, plan, c, sizes);
+  if (plan.turned) return plan;
+  const std::string first = "lanes_first", last = "lanes_last";
+  const std::vector<std::string> orders = {plan.lanes_first ? first : last,
+                                           plan.lanes_first ? last : first, "2", "4", "8"};
+  const std::string& order = orders[choices.ask(name + ".order", orders)];
+  plan.lanes_first = order == first;
+  if (order != first && order != last) plan.block = std::stoll(order);
+  plan.by_reuse = choices.yes(name + ".by_reuse", false);
+  return plan;
 }
 
 std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns,
@@ -219,7 +306,7 @@ TileLoop tiles_of(const LoopRef& loop, const ir::BlockIter& iter, int64_t size,
   return {loop, (sizes.of(iter.extent) + size - 1) / size, known && *known % size == 0};
 }
 
-size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec) {
+size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec, bool by_reuse) {
   const int64_t wanted = 4 * std::max(spec.cores, 4);
   int64_t tasks = 1;
   size_t count = 0;
@@ -227,7 +314,8 @@ size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spe
     tasks *= loops[count++].count;
   if (tasks >= wanted) return count;
   const auto largest = std::ranges::max_element(loops, {}, &TileLoop::count);
-  if (count > 0 && (largest->exact || largest->count < 2 * tasks)) return count;
+  if (count > 0 && (by_reuse || largest->exact || largest->count < 2 * tasks)) return count;
+  if (by_reuse) return 1;
   std::rotate(loops.begin(), largest, largest + 1);
   return 1;
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "tune/choose/choices.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/dots.h"
 #include "tune/choose/model.h"
@@ -20,6 +21,9 @@ struct Plan {
   std::vector<size_t> reduced;  // reduction iterators, outermost first
   int64_t unroll = 1;           // of the innermost of them
   bool lanes_first = false;     // tiles along the lanes change slowest
+  int64_t block = 1;            // so many of them change fastest but for the rows: what they read
+                                // stays near while the loops between them run
+  bool by_reuse = false;        // loops stay in this order, although threads may get less of them
   std::optional<Dot> dot = {};  // adds groups of the innermost of them; tiles are then whole
   bool in_tiles = false;        // it takes the factor with the lanes from tile registers
   bool turned = false;          // lanes are not neighbours in the result: tiles are transposed
@@ -28,11 +32,17 @@ struct Plan {
   int64_t width() const { return tile.vectors * lanes; }
 };
 
-/// The plan with the fewest cycles by the model, with tiles of that many vectors unless it is 0;
-/// nothing when none is possible. Without `dots` it uses no instruction.
-std::optional<Plan> best_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
-                              const ir::TargetSpec& spec, const std::vector<std::string>& constants,
-                              int64_t vectors = 0, bool dots = true);
+/// The cycles of the best plan by the model; nothing when none is possible.
+std::optional<double> plan_cycles(const Stage& stage, const Contraction& c, const Sizes& sizes,
+                                  const ir::TargetSpec& spec,
+                                  const std::vector<std::string>& constants);
+/// The plan with the fewest cycles by the model where `choices` does not say otherwise, with tiles
+/// of as many vectors as it lists for the stage; nothing when none is possible. Without `dots` it
+/// uses no instruction.
+std::optional<Plan> choose_plan(const Stage& stage, const Contraction& c, const Sizes& sizes,
+                                const ir::TargetSpec& spec,
+                                const std::vector<std::string>& constants, bool dots,
+                                Choices& choices);
 
 /// The sizes that tiles are chosen for; without rows there is one.
 std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns,
@@ -64,8 +74,9 @@ TileLoop tiles_of(const schedule::LoopRef& loop, const ir::BlockIter& iter, int6
 
 /// Puts the loops in an order in which the first few, whose number it gives, occupy all threads as
 /// one loop. A loop with a tile that is cut short cannot be fused: its tail could not be told apart
-/// any more.
-size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec);
+/// any more. `by_reuse`: the order stays.
+size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec,
+                         bool by_reuse = false);
 /// Fuses the first loops and runs them in parallel, when there is work enough. Gives how many loops
 /// fewer there are.
 size_t run_in_threads(schedule::Schedule& s, const std::vector<TileLoop>& loops, size_t count,
@@ -81,9 +92,11 @@ std::vector<Piece> pieces_of(int64_t extent, int64_t lanes);
 
 /// The tile's results go straight from registers into the result, or into the stage `after`.
 void schedule_straight(schedule::Schedule& s, const Stage& stage, const Plan& plan,
-                       const std::optional<Stage>& after, const ir::TargetSpec& spec);
+                       const std::optional<Stage>& after, const ir::TargetSpec& spec,
+                       Choices& choices);
 /// The tiles of some rows are kept lane by lane, then transposed into the result or into `after`.
 void schedule_turned(schedule::Schedule& s, const Stage& stage, const Plan& plan,
-                     const std::optional<Stage>& after, const ir::TargetSpec& spec);
+                     const std::optional<Stage>& after, const ir::TargetSpec& spec,
+                     Choices& choices);
 
 }  // namespace tilewright::tune

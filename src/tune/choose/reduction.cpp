@@ -54,7 +54,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 /// Vectors of results over all terms, kept in registers; the stage that follows inside.
 void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lanes,
                       const std::optional<Stage>& after, const ir::TargetSpec& spec,
-                      const std::vector<std::string>& constants) {
+                      const std::vector<std::string>& constants, Choices& choices) {
   const Sizes sizes(s.func());
   const auto& iters = stage.block->iters;
   const auto columns = ir::const_int(iters[lane].extent);
@@ -65,15 +65,25 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
     constant = constant && ir::const_int(it.extent);
     taps *= std::max<int64_t>(sizes.of(it.extent), 1);
   }
-  const bool unrolled = constant && taps <= kUnrolledTaps;
-  const std::optional<size_t> row = unrolled ? window_row(stage, lane) : std::nullopt;
-  const int64_t rows = row ? rows_of(iters[*row].extent, sizes, spec) : 1;
+  const std::string name = stage.name();
+  const bool possible = constant && taps <= kUnrolledTaps;
+  const bool unrolled = possible && choices.yes(name + ".unrolled", true);
+  const std::optional<size_t> row = possible ? window_row(stage, lane) : std::nullopt;
+  std::vector<int64_t> fewer;  // than the row has
+  for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16})
+    if (row && n < sizes.of(iters[*row].extent)) fewer.push_back(n);
+  const int64_t rows =
+      row ? choices.number(name + ".rows", rows_of(iters[*row].extent, sizes, spec), fewer) : 1;
   // Shorter vectors leave less over, and a tile that is not the only one has whole ones.
   if (columns && *columns < lanes)
     lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(*columns)));
-  const int64_t vectors =
-      row ? 1
-          : choose_tile(extents_of(nullptr, iters[lane].extent, sizes), taps, lanes, spec).vectors;
+  std::vector<int64_t> others;
+  for (const int64_t n : {1, 2, 3, 4, 6, 8})
+    if (columns && (n - 1) * lanes < *columns && rows * n < spec.vector_registers)
+      others.push_back(n);
+  const std::vector<ResultSize> sides_of = extents_of(nullptr, iters[lane].extent, sizes);
+  const int64_t vectors = choices.number(
+      name + ".vectors", row ? 1 : choose_tile(sides_of, taps, lanes, spec).vectors, others);
   // Constants lie in the order in which they are read.
   Plan plan{.lane = lane, .row = lane, .tile = {1, vectors}, .lanes = lanes};
   for (size_t i = 0; i < iters.size(); ++i)
@@ -107,7 +117,7 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   }
   const auto [l0, l1] = s.split<2>(loops[lane], {kOpen, lanes * vectors});
   outer.push_back(tiles_of(l0, iters[lane], lanes * vectors, sizes));
-  const size_t first = order_for_threads(outer, spec);
+  const size_t first = order_for_threads(outer, spec, choices.yes(name + ".by_reuse", false));
   std::vector<LoopRef> order;
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();
@@ -135,7 +145,7 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
 }
 
 /// Partial results in lanes, for the results of one iteration of the other loops at a time.
-void terms_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lanes) {
+void terms_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lanes, Choices& choices) {
   const std::string name = stage.name();
   const BlockRef block = s.block(name);
   const std::string buffer = stage.result()->name;
@@ -146,7 +156,8 @@ void terms_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lanes)
   const size_t shift = own.size() - stage.loops.size();
   LoopRef k = own[lane + shift];
   const auto known = ir::const_int(stage.loops[lane]->extent);
-  const int64_t width = known && *known < 8 * lanes ? lanes : 4 * lanes;
+  const int64_t width =
+      lanes * choices.number(name + ".vectors", known && *known < 8 * lanes ? 1 : 4, {1, 2, 4, 8});
   if (!known || *known > width) k = s.split<2>(k, {kOpen, width})[1];
   const auto [partial, combined] = s.rfactor(block, k);
   s.set_scope(partial, buffer + "_register_rf", ir::ScopeKind::Register);
@@ -172,7 +183,7 @@ size_t result_loops(const Stage& stage) {
 }  // namespace
 
 void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                        const std::vector<std::string>& constants) {
+                        const std::vector<std::string>& constants, Choices& choices) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, name);
@@ -186,10 +197,10 @@ void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSp
   bool done = false;
   if (stage.block->iters[lane].kind == ir::IterKind::Spatial)
     done = attempt(s, [&] {
-      results_in_lanes(s, stage, lane, lanes, epilogue_of(func, stage), spec, constants);
+      results_in_lanes(s, stage, lane, lanes, epilogue_of(func, stage), spec, constants, choices);
     });
   else
-    attempt(s, [&] { terms_in_lanes(s, stage, lane, lanes); });
+    attempt(s, [&] { terms_in_lanes(s, stage, lane, lanes, choices); });
   if (done) return;
   const ir::LoopFunc now = s.func();
   run_parallel(s, name, result_loops(*find_stage(now, name)), work, spec);

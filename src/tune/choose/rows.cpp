@@ -13,7 +13,7 @@ using schedule::LoopRef;
 using schedule::Schedule;
 
 bool schedule_rows(Schedule& s, const std::string& last_name, const ir::TargetSpec& spec,
-                   int64_t rows_at_once) {
+                   Choices& choices) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage last = *find_stage(func, last_name);
@@ -29,6 +29,7 @@ bool schedule_rows(Schedule& s, const std::string& last_name, const ir::TargetSp
   if (!rows || lanes == 1) return false;
   return attempt(s, [&] {
     const int64_t count = sizes.of(last.block->iters[*rows - 1].extent);
+    const int64_t rows_at_once = choices.number(last_name + ".rows", kRowsAtOnce, {1, 2, 4, 8});
     const int64_t together = std::min<int64_t>(rows_at_once, std::max<int64_t>(count, 1));
     const std::vector<LoopRef> loops = s.loops(s.block(last_name));
     const auto [tile, row] = s.split<2>(loops[*rows - 1], {kOpen, together});

@@ -3,6 +3,7 @@
 
 #include "ir/target_spec.h"
 #include "schedule/schedule.h"
+#include "tune/choose/choices.h"
 #include "tune/choose/row_stages.h"
 
 namespace tilewright::tune {
@@ -14,6 +15,6 @@ namespace tilewright::tune {
 ///   ->  for i0 { M  E  S  R, of four rows each }
 /// False, and nothing done, when there is no such reduction.
 bool schedule_rows(schedule::Schedule& s, const std::string& last, const ir::TargetSpec& spec,
-                   int64_t rows_at_once = kRowsAtOnce);
+                   Choices& choices);
 
 }  // namespace tilewright::tune

@@ -15,10 +15,12 @@ using schedule::Schedule;
 constexpr int64_t kCheapEpilogue = 10;
 
 void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
-                       const std::optional<Stage>& after, const ir::TargetSpec& spec) {
+                       const std::optional<Stage>& after, const ir::TargetSpec& spec,
+                       Choices& choices) {
   const Sizes sizes(s.func());
   const std::string buffer = stage.result()->name;
-  const bool cheap = after && operations(after->values().front()) <= kCheapEpilogue;
+  const bool cheap = after && choices.yes(stage.name() + ".epilogue_in_registers",
+                                          operations(after->values().front()) <= kCheapEpilogue);
   const BlockRef block = s.block(stage.name());
   std::vector<BlockRef> tiles;  // besides the sums: what runs once for each tile
   if (!cheap) tiles.push_back(s.cache_write(block, buffer, ir::ScopeKind::Register));
@@ -43,9 +45,17 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   // The factor with the lanes is read once for each iteration of the loops around its own: where it
   // is the larger one, its loop is the outermost.
   const TileLoop columns = tiles_of(l0, iters[across], width, sizes);
-  outer.insert(plan.lanes_first ? outer.begin() + shared : outer.end(), columns);
+  if (plan.block > 1 && plan.block < columns.count) {
+    const auto [b0, b1] = s.split<2>(l0, {kOpen, plan.block});
+    const int64_t blocks = (columns.count + plan.block - 1) / plan.block;
+    const bool exact = columns.exact && columns.count % plan.block == 0;
+    outer.insert(outer.begin() + shared, {b0, blocks, exact});
+    outer.push_back({b1, plan.block, exact});
+  } else {
+    outer.insert(plan.lanes_first ? outer.begin() + shared : outer.end(), columns);
+  }
   outer.push_back(tiles_of(r0, iters[plan.row], plan.tile.rows, sizes));
-  const size_t together = order_for_threads(outer, spec);
+  const size_t together = order_for_threads(outer, spec, plan.by_reuse);
   std::vector<LoopRef> order;
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();

@@ -75,7 +75,8 @@ void turn(Schedule& s, const std::string& out, size_t outside, size_t lane_dim, 
 }  // namespace
 
 void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
-                     const std::optional<Stage>& after, const ir::TargetSpec& spec) {
+                     const std::optional<Stage>& after, const ir::TargetSpec& spec,
+                     Choices& choices) {
   const Sizes sizes(s.func());
   const auto& iters = stage.block->iters;
   const size_t lane_dim = dim_of(stage, plan.lane), row_dim = dim_of(stage, plan.row);
@@ -96,6 +97,12 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
   if (!ir::const_int(columns)) {
     const int64_t most = std::min(sizes.samples(columns).back() / 2, sizes.most(columns) - 1);
     together = std::clamp<int64_t>(most / plan.tile.rows, 1, together);
+  } else {
+    const int64_t all = (sizes.of(columns) + plan.tile.rows - 1) / plan.tile.rows;
+    std::vector<int64_t> others;
+    for (const int64_t n : {together / 2, together * 2, together / 4, together * 4})
+      if (n >= 1 && n <= all) others.push_back(n);
+    together = choices.number(stage.name() + ".turned_together", together, others);
   }
   // What is kept has room for whole vectors: cut off in the tile, lanes would need masks there.
   const auto lanes = ir::const_int(iters[plan.lane].extent);

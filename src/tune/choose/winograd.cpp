@@ -103,14 +103,13 @@ bool winograd_fits(const ir::LoopFunc& func, const ir::TargetSpec& spec) {
 }
 
 bool schedule_winograd(Schedule& s, const ir::TargetSpec& spec,
-                       const std::vector<std::string>& constants) {
+                       const std::vector<std::string>& constants, Choices& choices) {
   const ir::LoopFunc func = s.func();
   const auto stages = winograd_stages(func, spec);
-  int64_t vectors = 0;
   return stages && attempt(s, [&] {
            schedule_weights(s);
            schedule_patches(s, stages->moved, spec);
-           schedule_contraction(s, "winograd_products", spec, constants, vectors);
+           schedule_contraction(s, "winograd_products", spec, constants, choices);
            schedule_results(s, stages->last, spec);
          });
 }

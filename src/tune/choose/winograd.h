@@ -3,6 +3,7 @@
 
 #include "ir/target_spec.h"
 #include "schedule/schedule.h"
+#include "tune/choose/choices.h"
 
 namespace tilewright::tune {
 
@@ -10,7 +11,7 @@ namespace tilewright::tune {
 /// with channels as lanes, the products as contractions, the transformed weights in a nest that
 /// `prepack` takes out. False, and nothing done, when there are no such stages.
 bool schedule_winograd(schedule::Schedule& s, const ir::TargetSpec& spec,
-                       const std::vector<std::string>& constants);
+                       const std::vector<std::string>& constants, Choices& choices);
 
 /// Are there no such stages, or stages that schedule_winograd can do?
 bool winograd_fits(const ir::LoopFunc& func, const ir::TargetSpec& spec);

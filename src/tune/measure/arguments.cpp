@@ -24,6 +24,37 @@ double tolerance(ir::Elem elem) {
   return elem == ir::Elem::F64 ? 1e-9 : elem == ir::Elem::F32 ? 1e-4 : 4 * unit;
 }
 
+/// The elements of memory as numbers.
+template <class T>
+auto values_in(const std::byte* bytes) {
+  return [values = reinterpret_cast<const T*>(bytes)](int64_t i) {
+    return static_cast<double>(values[i]);
+  };
+}
+
+template <class Want, class Got>
+std::string difference_of(ir::Elem elem, int64_t elements, bool from_floats, const Want& want,
+                          const Got& got) {
+  const bool is_float = ir::is_float(elem);
+  double greatest = 0, far = 0;
+  int64_t place = -1, wrong = 0;
+  for (int64_t i = 0; i < elements; ++i) {
+    const double a = want(i), b = got(i);
+    if (std::isfinite(a)) greatest = std::max(greatest, std::abs(a));
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    ++wrong;
+    const double apart = std::abs(a - b);  // not a number where one of them is none
+    if (place >= 0 && apart <= far) continue;
+    far = std::isfinite(apart) ? apart : INFINITY;
+    place = i;
+  }
+  const bool fine = is_float ? far <= tolerance(elem) * greatest
+                             : from_floats && far <= 1 && wrong <= 1 + elements / 1000;
+  if (fine || place < 0) return {};
+  return str("element ", place, " is ", got(place), ", not ", want(place), "; ", wrong, " of ",
+             elements, " differ");
+}
+
 }  // namespace
 
 Memory::Memory(int64_t bytes) : size_(bytes) {
@@ -86,26 +117,14 @@ std::string difference(ir::Elem elem, int64_t elements, const std::byte* want, c
                        bool from_floats) {
   const auto bytes = static_cast<size_t>((elements * ir::bits(elem) + 7) / 8);
   if (bytes == 0 || std::memcmp(want, got, bytes) == 0) return {};
+  if (elem == ir::Elem::F32)
+    return difference_of(elem, elements, from_floats, values_in<float>(want),
+                         values_in<float>(got));
   const ir::Array w = ir::from_bytes(elem, {elements}, {want, bytes});
   const ir::Array g = ir::from_bytes(elem, {elements}, {got, bytes});
-  const bool is_float = ir::is_float(elem);
-  double greatest = 0, far = 0;
-  int64_t place = -1, wrong = 0;
-  for (int64_t i = 0; i < elements; ++i) {
-    const double a = w.as_double(i), b = g.as_double(i);
-    if (std::isfinite(a)) greatest = std::max(greatest, std::abs(a));
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    ++wrong;
-    const double apart = std::abs(a - b);  // not a number where one of them is none
-    if (place >= 0 && apart <= far) continue;
-    far = std::isfinite(apart) ? apart : INFINITY;
-    place = i;
-  }
-  const bool fine = is_float ? far <= tolerance(elem) * greatest
-                             : from_floats && far <= 1 && wrong <= 1 + elements / 1000;
-  if (fine || place < 0) return {};
-  return str("element ", place, " is ", g.as_double(place), ", not ", w.as_double(place), "; ",
-             wrong, " of ", elements, " differ");
+  return difference_of(
+      elem, elements, from_floats, [&](int64_t i) { return w.as_double(i); },
+      [&](int64_t i) { return g.as_double(i); });
 }
 
 }  // namespace tilewright::tune

@@ -43,34 +43,36 @@ NativeCode build_native(const Task& task, const schedule::Trace& trace) {
   return out;
 }
 
+std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& arguments) {
+  std::vector<Memory> out;
+  std::vector<void*> pointers;
+  for (const size_t i : code.prepared) pointers.push_back(arguments.content(i).data());
+  for (const int64_t bytes : code.packed) {
+    pointers.push_back(out.emplace_back(bytes).data());
+    std::memset(pointers.back(), 0, static_cast<size_t>(bytes));
+  }
+  if (code.prepare) target::llvm::load(*code.prepare, {}).call(pointers);
+  return out;
+}
+
 LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
+                       const std::vector<Memory>& packed,
                        const std::vector<std::vector<void*>>& buffers, const Task& task,
                        tw_host host)
     : kernel_(target::llvm::load(code.run, {})),
       function_(kernel_.function()),
       symbols_(task.symbols),
       host_(host) {
-  std::vector<void*> packed;
-  for (const int64_t bytes : code.packed) {
-    packed.push_back(memory_.emplace_back(bytes).data());
-    std::memset(packed.back(), 0, static_cast<size_t>(bytes));
-  }
-  if (code.prepare) {
-    std::vector<void*> prepare;
-    for (const size_t i : code.prepared) prepare.push_back(buffers[0][i]);
-    prepare.insert(prepare.end(), packed.begin(), packed.end());
-    target::llvm::load(*code.prepare, {}).call(prepare);
-  }
   for (size_t s = 0; s < buffers.size(); ++s) {
     std::vector<void*>& set = buffers_.emplace_back();
     for (const size_t i : code.taken) set.push_back(buffers[s][i]);
     for (size_t p = 0; p < packed.size(); ++p) {
       if (s > 0) {
         void* copy = memory_.emplace_back(code.packed[p]).data();
-        std::memcpy(copy, packed[p], static_cast<size_t>(code.packed[p]));
+        std::memcpy(copy, packed[p].data(), static_cast<size_t>(code.packed[p]));
         set.push_back(copy);
       } else {
-        set.push_back(packed[p]);
+        set.push_back(packed[p].data());
       }
     }
     for (size_t i = arguments.inputs(); i < arguments.count(); ++i) set.push_back(buffers[s][i]);

@@ -24,12 +24,16 @@ struct NativeCode {
 };
 NativeCode build_native(const Task& task, const schedule::Trace& trace);
 
+/// What `prepare` makes of the constants among the arguments, by number; run in this process.
+std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& arguments);
+
 /// Code in this process, with several sets of arguments to call it on in turn: a model does not
 /// call a kernel twice on the same data, and finds little of it in the nearest cache.
 class LoadedCode {
  public:
-  /// `buffers[s][i]` is parameter i of set s; they stay where they are.
-  LoadedCode(const NativeCode& code, const Arguments& arguments,
+  /// `buffers[s][i]` is parameter i of set s, `packed` what packed_constants gives; they stay where
+  /// they are.
+  LoadedCode(const NativeCode& code, const Arguments& arguments, const std::vector<Memory>& packed,
              const std::vector<std::vector<void*>>& buffers, const Task& task, tw_host host);
   void call(size_t set) const { function_(buffers_[set].data(), symbols_.data(), &host_); }
 

@@ -71,7 +71,7 @@ std::vector<std::byte> part_of(const ir::Array& whole, const std::vector<IndexRa
 }
 
 Reference built_reference(const Task& task, const MeasureOptions& options) {
-  Reference out{.code = {}, .arguments = Arguments(task), .results = {}};
+  Reference out{.code = {}, .arguments = Arguments(task), .packed = {}, .results = {}};
   out.arguments.fill(options.seed);
   out.from_floats = computes_floats(task.func);
   const Clock::time_point start = Clock::now();
@@ -81,6 +81,7 @@ Reference built_reference(const Task& task, const MeasureOptions& options) {
     out.code = build_native(task, {});
   }
   out.build_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  out.packed = packed_constants(out.code, out.arguments);
   const Arguments& a = out.arguments;
   const SharedMemory shared(shared_bytes_of(a));
   runtime::ThreadPool* pool = nullptr;
@@ -117,11 +118,12 @@ std::string differs_from_interpreter(const Task& task, const Reference& referenc
     return ir::from_bytes(a.elem(i), std::move(shape),
                           {bytes.data(), static_cast<size_t>(a.bytes(i))});
   };
+  std::vector<ir::Array> contents;
   for (const bool at_end : {false, true}) {
     const std::optional<Window> window = window_of(task, kInterpreted, at_end);
     if (!window) continue;
-    std::vector<ir::Array> args;
-    for (size_t i = 0; i < a.count(); ++i) args.push_back(array(i, a.content(i)));
+    for (size_t i = contents.size(); i < a.count(); ++i) contents.push_back(array(i, a.content(i)));
+    std::vector<ir::Array> args = contents;
     try {
       ir::interpret(window->func, args, task.symbols, {.check = false});
     } catch (const Error&) {

@@ -22,6 +22,9 @@ int64_t typical(const ir::Symbol& s) {
   return std::max(s.min, value / s.divisor * s.divisor);
 }
 
+/// Schedules know these by name.
+bool keeps_name(const std::string& name) { return name.starts_with("winograd_"); }
+
 }  // namespace
 
 ir::LoopFunc with_made_up_names(const ir::LoopFunc& func) {
@@ -29,8 +32,9 @@ ir::LoopFunc with_made_up_names(const ir::LoopFunc& func) {
   const auto rename = [&](const ir::Buffer& b) {
     const auto [place, is_new] = buffers.try_emplace(b, nullptr);
     if (is_new)
-      place->second = ir::make_buffer(str("b", buffers.size()), b->elem, b->shape, b->scope,
-                                      b->layout, b->alignment, b->span);
+      place->second =
+          ir::make_buffer(keeps_name(b->name) ? b->name : str("b", buffers.size()), b->elem,
+                          b->shape, b->scope, b->layout, b->alignment, b->span);
     return place->second;
   };
   ir::LoopFunc out = func;
@@ -45,6 +49,7 @@ ir::LoopFunc with_made_up_names(const ir::LoopFunc& func) {
       },
       [&](const ir::Block& b, auto& self) -> ir::Stmt {
         const ir::Stmt now = self.children(b);
+        if (keeps_name(b.name)) return now;
         return ir::with(*now.as<ir::Block>(), [&](ir::Block& n) { n.name = str("s", count++); });
       });
   out.body = ir::substitute_buffers(out.body, buffers);

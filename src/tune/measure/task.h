@@ -27,7 +27,8 @@ Task make_task(std::string name, const ir::LoopFunc& blocks,
                const std::vector<std::string>& constants, const ir::TargetSpec& target,
                std::vector<int64_t> symbols = {});
 
-/// The function with names for its buffers and blocks that follow from their order alone.
+/// The function with names for its buffers and blocks that follow from their order alone, but for
+/// the stages of Winograd's algorithm, which schedules know by name.
 ir::LoopFunc with_made_up_names(const ir::LoopFunc& func);
 
 /// The machine and the code generator, as text: records of one are not those of another.

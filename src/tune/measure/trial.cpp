@@ -19,8 +19,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr int kFewest = 6;                // pairs: below there is no interval of 95 %
-constexpr double kHopeless = 8;           // times slower: two pairs are enough to know
+constexpr int kFewest = 6;       // pairs: below there is no interval of 95 %
+constexpr double kHopeless = 8;  // times slower: two pairs are enough to know
+constexpr double kSlow = 1.15;   // times slower in each of the first few pairs: enough, too
+constexpr int kFirst = 3;        // so many
 constexpr double kSampleSeconds = 50e-6;  // the clock and the call must not count
 constexpr int64_t kAlignment = 64;
 
@@ -71,13 +73,15 @@ Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& opti
   const int calls = calls_for(std::min(candidate(1), first));
   const int other_calls = calls_for(std::min(reference(1), other));
   const bool hopeless = first > kHopeless * other && candidate(1) > kHopeless * reference(1);
-  const int fewest = hopeless ? 2 : kFewest, most = hopeless ? 2 : options.repeats;
+  int fewest = hopeless ? 2 : kFewest, most = hopeless ? 2 : options.repeats;
   struct Pair {
     double seconds, ratio;
   };
   std::vector<Pair> quiet, disturbed;
   const Clock::time_point start = Clock::now();
   for (int i = 0; i < 2 * most; ++i) {
+    const auto slow = [](const Pair& p) { return p.ratio > kSlow; };
+    if (quiet.size() == kFirst && std::ranges::all_of(quiet, slow)) fewest = most = kFirst;
     const bool enough = static_cast<int>(quiet.size()) >= fewest;
     if (static_cast<int>(quiet.size()) >= most ||
         (seconds_since(start) > options.sample_seconds && (enough || i >= 2 * fewest)))
@@ -137,8 +141,10 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
                      const MeasureOptions& options, runtime::ThreadPool* pool) {
   const ArgumentSets sets(reference.arguments, task.target);
   const tw_host host = host_of(pool);
-  const LoadedCode other(reference.code, reference.arguments, sets.buffers(), task, host);
-  const LoadedCode mine(code, reference.arguments, sets.buffers(), task, host);
+  const std::vector<Memory> packed = packed_constants(code, reference.arguments);
+  const LoadedCode other(reference.code, reference.arguments, reference.packed, sets.buffers(),
+                         task, host);
+  const LoadedCode mine(code, reference.arguments, packed, sets.buffers(), task, host);
   sets.restore(0);
   const Clock::time_point start = Clock::now();
   mine.call(0);
@@ -167,14 +173,16 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const ir::TargetSpec& tar
   for (int64_t s = 0; s < count; ++s) {
     std::vector<void*>& set = buffers_.emplace_back();
     for (size_t i = 0; i < arguments.count(); ++i)
-      set.push_back(memory_.emplace_back(arguments.bytes(i)).data());
+      set.push_back(s == 0 && i < arguments.inputs()
+                        ? arguments.content(i).data()  // nobody else writes to it
+                        : memory_.emplace_back(arguments.bytes(i)).data());
     restore(static_cast<size_t>(s));
   }
 }
 
 void ArgumentSets::restore(size_t set) const {
   for (size_t i = 0; i < arguments_.count(); ++i) {
-    if (arguments_.bytes(i) == 0) continue;
+    if (arguments_.bytes(i) == 0 || buffers_[set][i] == arguments_.content(i).data()) continue;
     std::memcpy(buffers_[set][i], arguments_.content(i).data(),
                 static_cast<size_t>(arguments_.bytes(i)));
   }
@@ -212,7 +220,7 @@ void run_reference(const Task& task, const Reference& reference, std::byte* shar
                    runtime::ThreadPool* pool, const Link& link) {
   const Arguments& a = reference.arguments;
   const ArgumentSets sets(a, task.target);
-  const LoadedCode code(reference.code, a, sets.buffers(), task, host_of(pool));
+  const LoadedCode code(reference.code, a, reference.packed, sets.buffers(), task, host_of(pool));
   link.send("loaded");
   if (!end_on_violation()) return;
   sets.restore(0);

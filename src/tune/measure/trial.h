@@ -23,6 +23,7 @@ struct MeasureOptions {
 struct Reference {
   NativeCode code;
   Arguments arguments;
+  std::vector<Memory> packed;   // constants as `code` takes them
   std::vector<Memory> results;  // one for each parameter from arguments.inputs() on
   bool from_floats = false;
   double seconds = 0;        // of one call, roughly
@@ -30,7 +31,8 @@ struct Reference {
   std::string problem;       // why there is none; then nothing can be measured
 };
 
-/// Copies of all arguments, as many as it takes to be more than the caches next to the core hold.
+/// Copies of all arguments, as many as it takes to be more than the caches next to the core hold;
+/// the first has the inputs themselves, which are this process's own after a fork.
 class ArgumentSets {
  public:
   ArgumentSets(const Arguments& arguments, const ir::TargetSpec& target);

@@ -87,6 +87,15 @@ struct Trees::Booster {
   ~Booster() { api().free_booster(handle); }
 };
 
+std::string Trees::why_not() {
+  try {
+    api();
+    return {};
+  } catch (const Error& e) {
+    return str(e.diagnostic.message, ": ", e.diagnostic.notes.at(0));
+  }
+}
+
 Trees::Trees() = default;
 Trees::~Trees() = default;
 Trees::Trees(Trees&&) noexcept = default;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tune/model/features.h"
@@ -21,6 +22,8 @@ struct RankedRows {
 /// are fitted: whoever only compiles does without. An Error says so when it is not there.
 class Trees {
  public:
+  /// Why the library cannot be used; empty when it can.
+  static std::string why_not();
   /// The same rows give the same trees.
   static Trees fit(const RankedRows& data);
   /// What the trees add to the margins.

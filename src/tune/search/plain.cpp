@@ -35,6 +35,9 @@ void Search::State::propose_next(size_t count, std::vector<Point>& out) {
 }
 
 void Search::State::propose_walks(size_t count, std::vector<Point>& out) {
+  // Who knows a good point walks from there, who knows none starts anywhere.
+  while (best && walkers.size() < count)
+    walkers.push_back({.at = trials[*best].point, .seconds = trials[*best].seconds, .tried = {}});
   if (walkers.size() < count) {  // the first batch, or a larger one
     std::vector<Point> fresh;
     propose_random(count - walkers.size(), fresh);

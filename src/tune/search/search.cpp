@@ -87,7 +87,7 @@ void Search::report(const std::vector<Trial>& trials) {
   State& s = *state_;
   std::vector<Sample> samples;
   for (const Trial& t : trials) {
-    s.seen.insert(t.point);
+    if (s.space.legal(t.point)) s.take(t.point);  // one of a record was not proposed here
     s.trials.push_back(t);
     if (std::isfinite(t.seconds) && (!s.best || t.seconds < s.trials[*s.best].seconds)) {
       if (!s.best || t.seconds < s.trials[*s.best].seconds * (1 - s.options.gain))

@@ -32,10 +32,16 @@ double promise(const TaskState& task) {
 
 std::optional<size_t> next_task(const std::vector<TaskState>& tasks) {
   std::optional<size_t> best;
-  double most = 0;
+  double most = 0, known = 0, all = 0;
+  for (const TaskState& t : tasks) {
+    all += t.batch_seconds;
+    known += t.batch_seconds > 0;
+  }
+  const double typical = known > 0 ? all / known : 1;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].done) continue;
-    const double gain = tasks[i].weight * promise(tasks[i]);
+    const double seconds = tasks[i].batch_seconds > 0 ? tasks[i].batch_seconds : typical;
+    const double gain = tasks[i].weight * promise(tasks[i]) / seconds;
     if (gain > most) {
       most = gain;
       best = i;

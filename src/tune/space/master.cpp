@@ -2,7 +2,6 @@
 #include "tune/space/master.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <set>
 
@@ -33,6 +32,7 @@ Parts parts_of(const schedule::Schedule& start, const ir::TargetSpec& spec,
   Parts out{.constants = with_derived(start.func(), constants)};
   // Groups are found by trying; what is left are stages by themselves.
   schedule::Schedule s = start;
+  Choices by_model;
   std::vector<std::pair<std::string, StageKind>> stages;
   for (const Stage& stage : stages_of(s.func())) stages.push_back({stage.name(), stage.kind});
   const auto still = [&](const std::string& name, StageKind kind) {
@@ -41,10 +41,10 @@ Parts parts_of(const schedule::Schedule& start, const ir::TargetSpec& spec,
     return stage && stage->kind == kind;
   };
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (still(it->first, StageKind::Reduce) && schedule_chain(s, it->first, spec))
+    if (still(it->first, StageKind::Reduce) && schedule_chain(s, it->first, spec, by_model))
       out.chains.push_back(it->first);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (still(it->first, StageKind::Map) && schedule_rows(s, it->first, spec))
+    if (still(it->first, StageKind::Map) && schedule_rows(s, it->first, spec, by_model))
       out.rows.push_back(it->first);
   const ir::LoopFunc rest = s.func();
   std::set<std::string> taken;
@@ -71,25 +71,29 @@ Parts parts_of(const schedule::Schedule& start, const ir::TargetSpec& spec,
 }
 
 void run(schedule::Schedule& s, Knobs& k, const Parts& parts, const ir::TargetSpec& spec) {
-  for (const std::string& last : parts.chains) schedule_chain(s, last, spec);
-  for (const std::string& last : parts.rows)
-    schedule_rows(s, last, spec, k.number(last + ".rows", {4, 1, 2, 8}));
+  Choices choices;
+  for (const std::string& last : parts.chains) schedule_chain(s, last, spec, choices);
+  for (const std::string& last : parts.rows) {
+    choices.answer(last + ".rows", std::to_string(k.number(last + ".rows", {4, 1, 2, 8})));
+    schedule_rows(s, last, spec, choices);
+  }
   std::vector<TiledValues> tiled;
   for (const Tiled& t : parts.tiled) tiled.push_back(declare_tiled(k, t, spec));
   std::vector<TermsValues> terms;
   for (const Terms& t : parts.terms) terms.push_back(declare_terms(k, t));
-  std::map<std::string, int64_t> vectors;
-  for (const std::string& name : parts.maps) vectors[name] = k.number(name + ".vectors", {1, 2, 4});
+  std::set<std::string> maps(parts.maps.begin(), parts.maps.end());
+  for (const std::string& name : parts.maps)
+    choices.answer(name + ".vectors", std::to_string(k.number(name + ".vectors", {1, 2, 4})));
   for (size_t i = 0; i < parts.tiled.size(); ++i)
     schedule_tiled(s, parts.tiled[i], tiled[i], spec, parts.constants);
   for (size_t i = 0; i < parts.terms.size(); ++i) schedule_terms(s, parts.terms[i], terms[i], spec);
   // A stage after a reduction that could not run in its tiles is one by itself.
   for (const Tiled& t : parts.tiled)
-    if (t.after) vectors.try_emplace(t.after->name(), 0);
-  for (const auto& [name, count] : vectors) {
+    if (t.after) maps.insert(t.after->name());
+  for (const std::string& name : maps) {
     const ir::LoopFunc now = s.func();
     const auto stage = find_stage(now, name);
-    if (stage && stage->kind == StageKind::Map) schedule_map(s, name, spec, count);
+    if (stage && stage->kind == StageKind::Map) schedule_map(s, name, spec, choices);
   }
 }
 
@@ -100,8 +104,9 @@ Space cpu_space(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
   schedule::Schedule start(canonical(blocks), spec.instructions);
   auto parts = std::make_shared<Parts>();
   if (only_blocks(start.func())) {
-    inline_stages(start);
-    schedule_winograd(start, spec, with_derived(start.func(), constants));
+    Choices by_model;
+    inline_stages(start, by_model);
+    schedule_winograd(start, spec, with_derived(start.func(), constants), by_model);
     *parts = parts_of(start, spec, constants);
   }
   return Space(std::move(start), {"cpu", [parts, spec](schedule::Schedule& s, Knobs& k) {

@@ -157,7 +157,8 @@ void schedule_as_turned(Schedule& s, const Tiled& t, const TiledValues& v,
   pack_panels(s, t.stage, in_a ? c.a : c.b, plan, constants, spec);
   std::optional<Stage> after = t.after;
   if (after && !reads_in_order(*after, t.stage.result())) after.reset();
-  schedule_turned(s, t.stage, plan, after, spec);
+  Choices by_model;
+  schedule_turned(s, t.stage, plan, after, spec, by_model);
 }
 
 }  // namespace

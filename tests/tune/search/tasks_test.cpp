@@ -25,6 +25,12 @@ TEST(Tasks, GoesOnWhereItGains) {
       1u);
 }
 
+TEST(Tasks, PrefersQuickTrials) {
+  EXPECT_EQ(next_task({{.name = "a", .start_seconds = 3e-3, .best = {3e-3}, .batch_seconds = 8},
+                       {.name = "b", .start_seconds = 2e-3, .best = {2e-3}, .batch_seconds = 1}}),
+            1u);
+}
+
 TEST(Tasks, EndsWhenNothingIsLeft) {
   EXPECT_FALSE(next_task({}));
   EXPECT_FALSE(next_task({{.name = "a", .start_seconds = 1, .done = true}}));

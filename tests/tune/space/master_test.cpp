@@ -5,27 +5,11 @@
 
 #include "ir/parse.h"
 #include "te/parse.h"
-#include "tune/chosen.h"
 #include "tune/space/operators.h"
+#include "tune/space/wrong_point.h"
 
 namespace tilewright::tune {
 namespace {
-
-/// What is wrong with a point of the space; empty when its schedule is legal and, lowered, gives
-/// what the plain loops give.
-std::string wrong_point(const ir::LoopFunc& blocks, const Space& space, const Point& point,
-                        const ir::TargetSpec& spec) {
-  std::string text = space.encode(point) + "\n";
-  try {
-    if (!space.legal(point)) return "illegal: " + text;
-    const schedule::Schedule s = space.apply(point);
-    text += schedule::print(s.trace());
-    const std::string wrong = wrong_schedule(blocks, s.func(), spec);
-    return wrong.empty() ? "" : wrong + text;
-  } catch (const std::exception& e) {
-    return std::string(e.what()) + "\n" + text;
-  }
-}
 
 class MasterTemplate : public testing::TestWithParam<Operator> {};
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver/tune_task.h"
+
+#include <cmath>
+
+#include "support/str.h"
+#include "tune/space/master.h"
+#include "tune/space/nearby.h"
+
+namespace tilewright::driver {
+namespace {
+
+constexpr const char* kPrefixes[] = {"nearby: ", "cpu: "};
+// Trials without a gain after which a space is left.
+constexpr size_t kPatience[] = {32, 64};
+// Of the annealing over the model, for one batch: a candidate costs a schedule and its features.
+constexpr int kChains = 8, kSteps = 10;
+// Answers of the analytic model that are tried first.
+constexpr size_t kNextBest = 12;
+
+}  // namespace
+
+TaskTuner::TaskTuner(std::shared_ptr<const tune::Task> task, tune::CostModel* model, uint64_t seed,
+                     uint64_t number)
+    : task_(std::move(task)), model_(model), seed_(seed), number_(number) {}
+
+TaskTuner::Part& TaskTuner::open(size_t which) {
+  std::unique_ptr<Part>& part = parts_[which];
+  if (part) return *part;
+  tune::SearchOptions options{
+      .strategy = model_ ? tune::Strategy::Learned : tune::Strategy::Annealing,
+      .seed = seed_,
+      .chains = kChains,
+      .steps = kSteps,
+      .small = 64,
+      .patience = kPatience[which]};
+  const tune::Guide guide{
+      .model = model_, .spec = &task_->target, .constants = task_->constants, .task = number_};
+  if (which == Master) {
+    part = std::make_unique<Part>(tune::cpu_space(task_->func, task_->target, task_->constants),
+                                  options, guide);
+    return *part;
+  }
+  tune::Space space = tune::nearby_space(task_->func, task_->target, task_->constants);
+  options.start = tune::next_best(space);
+  if (options.start.size() > kNextBest) options.start.resize(kNextBest);
+  part = std::make_unique<Part>(std::move(space), options, guide);
+  // Where it starts from: the default schedule itself, which all times are relative to.
+  if (const auto first = part->space.first()) part->search.report({{*first, 1.0}});
+  return *part;
+}
+
+void TaskTuner::tell(size_t which) {
+  Part& part = open(which);
+  std::vector<tune::Trial> trials;
+  for (const Report& r : untold_[which]) try {
+      trials.push_back({part.space.decode(r.point), r.ratio});
+    } catch (const Error&) {
+      continue;  // a record of another version
+    }
+  untold_[which].clear();
+  if (!trials.empty()) part.search.report(trials);
+}
+
+std::vector<TaskTuner::Proposal> TaskTuner::propose(size_t count) {
+  std::vector<Proposal> out;
+  for (const size_t which : {Nearby, Master}) {
+    Part& part = open(which);
+    tell(which);
+    if (!part.search.done())
+      for (const tune::Point& p : part.search.propose(count)) {
+        const schedule::Schedule s = part.space.apply(p);
+        Proposal& one = out.emplace_back(Proposal{
+            .candidate = {task_, s.trace()}, .point = kPrefixes[which] + part.space.encode(p)});
+        if (model_)
+          one.score = model_->score(tune::features_of(s.func(), task_->target, task_->constants));
+      }
+    if (!out.empty()) return out;
+  }
+  done_ = true;
+  return out;
+}
+
+void TaskTuner::report(const std::string& point, const tune::Measurement& m) {
+  for (const size_t which : {Nearby, Master})
+    if (point.starts_with(kPrefixes[which]))
+      untold_[which].push_back({point.substr(std::string_view(kPrefixes[which]).size()),
+                                m.ok() ? m.ratio.median : INFINITY});
+}
+
+}  // namespace tilewright::driver
