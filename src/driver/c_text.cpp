@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "support/diagnostic.h"
 #include "support/str.h"
 #include "target/c_source/types.h"
 
@@ -62,8 +63,9 @@ std::string c_type(ElemType elem) {
 
 std::string c_array(const std::string& name, ElemType type, const ConstantData& data) {
   constexpr size_t kWidth = 100;
-  require(type <= ElemType::F64, "a kernel computes with elements of the loop IR");
-  const auto elem = static_cast<ir::Elem>(type);
+  const bool as_bytes = type == ElemType::F4E2M1 || type == ElemType::F8E8M0;
+  require(type <= ElemType::F64 || as_bytes, "a kernel computes with elements of the loop IR");
+  const ir::Elem elem = as_bytes ? ir::Elem::U8 : static_cast<ir::Elem>(type);
   const size_t size = std::max<size_t>(static_cast<size_t>(ir::bits(elem)) / 8, 1);
   const size_t count = data.bytes / size;
   std::string out = str("\nstatic const ", c_type(type), " ", name, "[", std::max<size_t>(count, 1),

@@ -120,21 +120,27 @@ ConstantData packed(const ConstantNode& c) {
   return {bytes->data(), bytes->size(), bytes};
 }
 
-}  // namespace
-
-ElemType elem_type(const TensorType& t) {
-  return t.strings ? ElemType::String : static_cast<ElemType>(t.elem);
+ElemType runtime_elem(ir::Elem elem) {
+  if (elem == ir::Elem::F4E2M1) return ElemType::F4E2M1;
+  if (elem == ir::Elem::F8E8M0) return ElemType::F8E8M0;
+  return static_cast<ElemType>(elem);
 }
 static_assert(static_cast<int>(ElemType::Bool) == static_cast<int>(ir::Elem::Bool) &&
               static_cast<int>(ElemType::U2) == static_cast<int>(ir::Elem::U2) &&
               static_cast<int>(ElemType::F64) == static_cast<int>(ir::Elem::F64));
+
+}  // namespace
+
+ElemType elem_type(const TensorType& t) {
+  return t.strings ? ElemType::String : runtime_elem(t.elem);
+}
 
 namespace {
 
 ValueType held_type(const Type& type) {
   if (const TensorType* t = type.tensor()) return {elem_type(*t), {}};
   if (const UnrankedType* t = type.unranked())
-    return {t->strings ? ElemType::String : static_cast<ElemType>(t->elem), {}};
+    return {t->strings ? ElemType::String : runtime_elem(t->elem), {}};
   const bool is_sequence = type.sequence() != nullptr;
   ValueType out = held_type(is_sequence ? *type.sequence()->element : *type.optional()->element);
   require(out.wraps[2] == ValueType::Wrap::None, "sequences and optionals nest at most three deep");

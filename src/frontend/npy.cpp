@@ -177,7 +177,7 @@ NpyParts npy_parts(const Constant& tensor, const std::string& what) {
       out.converted.resize(out.converted.size() + 4 * (longest - text.size()));
     }
   } else if (ir::bits(tensor->elem) < 8) {
-    descr = ir::is_signed(tensor->elem) ? "|i1" : "|u1";
+    descr = ir::is_float(tensor->elem) ? "|V1" : ir::is_signed(tensor->elem) ? "|i1" : "|u1";
     for (int64_t i = 0; i < tensor->count(); ++i)
       out.converted.push_back(static_cast<std::byte>(graph::int_at(*tensor, i)));
   } else {

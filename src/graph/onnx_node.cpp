@@ -17,7 +17,8 @@ constexpr OnnxElem kOnnxElems[] = {
     {11, ir::Elem::F64},    {12, ir::Elem::U32},        {13, ir::Elem::U64},
     {16, ir::Elem::BF16},   {17, ir::Elem::F8E4M3},     {18, ir::Elem::F8E4M3FNUZ},
     {19, ir::Elem::F8E5M2}, {20, ir::Elem::F8E5M2FNUZ}, {21, ir::Elem::U4},
-    {22, ir::Elem::I4},     {25, ir::Elem::U2},         {26, ir::Elem::I2},
+    {22, ir::Elem::I4},     {23, ir::Elem::F4E2M1},     {24, ir::Elem::F8E8M0},
+    {25, ir::Elem::U2},     {26, ir::Elem::I2},
 };
 
 template <class T>

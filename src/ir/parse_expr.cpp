@@ -147,8 +147,11 @@ ExprParser::Deep ExprParser::number(bool negative) {
       value = std::numeric_limits<double>::quiet_NaN();
     else
       value = parse_float(t.elem, at.text);
-    if (!value || (at.is("inf") && std::isnan(round_to(t.elem, *value)))) fail(" does not fit ");
-    return node<FloatImm>(at, 0, t, negative ? -*value : *value);
+    if (value && negative) value = -*value;
+    const double kept = value ? round_to(t.elem, *value) : 0;
+    if (!value || (kept != *value && !(std::isnan(kept) && std::isnan(*value))))
+      fail(" does not fit ");
+    return node<FloatImm>(at, 0, t, *value);
   }
   if (at.kind != TokenKind::Int) fail(" is no integer, but its type is ");
   uint64_t magnitude = 0;

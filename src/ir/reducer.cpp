@@ -18,14 +18,11 @@ Expr identity_of(BinaryOp op, Elem elem) {
     if (op == BinaryOp::Min) v = static_cast<int64_t>(int_max(elem));
     return make<IntImm>({}, Type{elem, 1}, v);
   }
-  const ElemInfo& i = info(elem);
-  double far = std::numeric_limits<double>::infinity();
-  if (round_to(elem, far) != far)  // a type without inf: its greatest number
-    far = float_from_bits(elem, (uint64_t{1} << (i.bits - 1)) - (elem == Elem::F8E4M3 ? 2 : 1));
-  double v = 0;
+  const double inf = std::numeric_limits<double>::infinity();
+  double v = round_to(elem, 0);
   if (op == BinaryOp::Mul) v = 1;
-  if (op == BinaryOp::Max) v = -far;
-  if (op == BinaryOp::Min) v = far;
+  if (op == BinaryOp::Max) v = least_value(elem);
+  if (op == BinaryOp::Min) v = round_to(elem, inf) == inf ? inf : greatest_finite(elem);
   return make<FloatImm>({}, Type{elem, 1}, v);
 }
 

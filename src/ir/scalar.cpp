@@ -14,42 +14,55 @@ namespace {
 struct Format {
   int exponent_bits, mantissa_bits, bias;
   bool has_inf;
+  bool has_nan;
   bool fnuz;          // one NaN at the place of -0, no -0
   double max_finite;  // greatest magnitude
 };
 
 Format format_of(Elem e) {
   const ElemInfo& i = info(e);
-  Format f{i.exponent_bits, i.mantissa_bits, (1 << (i.exponent_bits - 1)) - 1, true, false, 0};
+  Format f{
+      i.exponent_bits, i.mantissa_bits, (1 << (i.exponent_bits - 1)) - 1, true, true, false, 0};
   if (e == Elem::F8E4M3) f.has_inf = false;
+  if (e == Elem::F4E2M1) f.has_inf = f.has_nan = false;
   if (e == Elem::F8E4M3FNUZ || e == Elem::F8E5M2FNUZ) {
     f.has_inf = false;
     f.fnuz = true;
     f.bias += 1;
   }
   // e4m3 keeps the top exponent for numbers, all but the mantissa of ones, which is NaN.
-  const int top =
-      f.fnuz || e == Elem::F8E4M3 ? (1 << f.exponent_bits) - 1 : (1 << f.exponent_bits) - 2;
+  const int top = (1 << f.exponent_bits) - (f.has_inf ? 2 : 1);
   const double mantissa = e == Elem::F8E4M3 ? 1.75 : 2.0 - std::ldexp(1.0, -f.mantissa_bits);
   f.max_finite = std::ldexp(mantissa, top - f.bias);
   return f;
 }
 
+double beyond(const Format& f, double v) {
+  if (f.has_inf) return std::copysign(std::numeric_limits<double>::infinity(), v);
+  return f.has_nan ? std::numeric_limits<double>::quiet_NaN() : std::copysign(f.max_finite, v);
+}
+
 /// Rounds to `f`'s precision, keeping subnormals; ties to even.
 double round_generic(const Format& f, double v) {
-  if (std::isnan(v) || std::isinf(v) || v == 0) {
-    if (std::isinf(v) && !f.has_inf) return std::numeric_limits<double>::quiet_NaN();
-    return f.fnuz && v == 0 ? 0.0 : v;
-  }
+  if (std::isnan(v)) return f.has_nan ? v : -0.0;
+  if (std::isinf(v)) return beyond(f, v);
+  if (v == 0) return f.fnuz ? 0.0 : v;
   int exponent;
   std::frexp(v, &exponent);  // v = m * 2^exponent, 0.5 <= |m| < 1
   const int lowest = 1 - f.bias;
   const int quantum = std::max(exponent - 1, lowest) - f.mantissa_bits;
   const double rounded = std::ldexp(std::nearbyint(std::ldexp(v, -quantum)), quantum);
-  if (std::fabs(rounded) > f.max_finite)
-    return f.has_inf ? std::copysign(std::numeric_limits<double>::infinity(), v)
-                     : std::numeric_limits<double>::quiet_NaN();
+  if (std::fabs(rounded) > f.max_finite) return beyond(f, v);
   return f.fnuz && rounded == 0 ? 0.0 : rounded;
+}
+
+/// The nearest power of two from 2^-127 to 2^127, of two the greater; NaN above and below 0.
+double round_e8m0(double v) {
+  if (!(v >= 0) || std::isinf(v)) return std::numeric_limits<double>::quiet_NaN();
+  int exponent;
+  const double half = std::frexp(v, &exponent);
+  const int power = v == 0 ? -127 : std::max(-127, exponent - (half < 0.75 ? 1 : 0));
+  return power > 127 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, power);
 }
 
 int64_t floor_div(int64_t a, int64_t b) {
@@ -116,12 +129,27 @@ int64_t wrap_int(Elem elem, int64_t v) {
 double round_to(Elem elem, double v) {
   if (elem == Elem::F64) return v;
   if (elem == Elem::F32) return static_cast<double>(static_cast<float>(v));
+  if (elem == Elem::F8E8M0) return round_e8m0(v);
   return round_generic(format_of(elem), v);
+}
+
+double greatest_finite(Elem elem) {
+  return elem == Elem::F8E8M0 ? std::ldexp(1.0, 127) : format_of(elem).max_finite;
+}
+
+double least_value(Elem elem) {
+  if (elem == Elem::F8E8M0) return std::ldexp(1.0, -127);
+  const Format f = format_of(elem);
+  return f.has_inf ? -std::numeric_limits<double>::infinity() : -f.max_finite;
 }
 
 uint64_t float_to_bits(Elem elem, double v) {
   if (elem == Elem::F64) return std::bit_cast<uint64_t>(v);
   if (elem == Elem::F32) return std::bit_cast<uint32_t>(static_cast<float>(v));
+  if (elem == Elem::F8E8M0) {
+    v = round_e8m0(v);
+    return std::isnan(v) ? 0xff : static_cast<uint64_t>(std::ilogb(v) + 127);
+  }
   const Format f = format_of(elem);
   const int e = f.exponent_bits, m = f.mantissa_bits;
   v = round_generic(f, v);
@@ -146,12 +174,14 @@ uint64_t float_to_bits(Elem elem, double v) {
 double float_from_bits(Elem elem, uint64_t b) {
   if (elem == Elem::F64) return std::bit_cast<double>(b);
   if (elem == Elem::F32) return std::bit_cast<float>(static_cast<uint32_t>(b));
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (elem == Elem::F8E8M0)
+    return (b & 0xff) == 0xff ? kNan : std::ldexp(1.0, static_cast<int>(b & 0xff) - 127);
   const Format f = format_of(elem);
   const int e = f.exponent_bits, m = f.mantissa_bits;
   const bool negative = (b >> (e + m)) & 1;
   const auto stored = static_cast<int>((b >> m) & ((1u << e) - 1));
   const uint64_t mantissa = b & ((uint64_t{1} << m) - 1);
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (f.fnuz && negative && stored == 0 && mantissa == 0) return kNan;
   double v;
   if (f.has_inf && stored == (1 << e) - 1) {

@@ -12,9 +12,11 @@ namespace tilewright::ir {
 
 /// The value of `v`'s low bits read as `elem` (sign- or zero-extended); bool: v != 0.
 int64_t wrap_int(Elem elem, int64_t v);
-/// The nearest value of the float type, ties to even; out of range gives inf, or NaN where there is
-/// no inf.
+/// The nearest value of the float type, ties to even; out of range gives inf, NaN where there is no
+/// inf, the greatest number where there is neither. ir/README.md §3 has the types without NaN or 0.
 double round_to(Elem elem, double v);
+double greatest_finite(Elem elem);
+double least_value(Elem elem);  // -inf where the type has it
 /// From and to the element's bits in memory.
 uint64_t float_to_bits(Elem elem, double v);
 double float_from_bits(Elem elem, uint64_t bits);

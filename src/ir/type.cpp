@@ -19,6 +19,7 @@ constexpr ElemInfo kElems[kElemCount] = {
     {"u64", Unsigned, 64, 0, 0}, {"f8e4m3", Float, 8, 4, 3},     {"f8e4m3fnuz", Float, 8, 4, 3},
     {"f8e5m2", Float, 8, 5, 2},  {"f8e5m2fnuz", Float, 8, 5, 2}, {"f16", Float, 16, 5, 10},
     {"bf16", Float, 16, 8, 7},   {"f32", Float, 32, 8, 23},      {"f64", Float, 64, 11, 52},
+    {"f4e2m1", Float, 4, 2, 1},  {"f8e8m0", Float, 8, 8, 0},
 };
 
 }  // namespace

@@ -31,8 +31,10 @@ enum class Elem : uint8_t {
   BF16,
   F32,
   F64,
+  F4E2M1,  // neither inf nor NaN
+  F8E8M0,  // powers of two: no sign, no zero
 };
-constexpr int kElemCount = static_cast<int>(Elem::F64) + 1;
+constexpr int kElemCount = static_cast<int>(Elem::F8E8M0) + 1;
 
 enum class ElemClass : uint8_t { Bool, Signed, Unsigned, Float };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements in another type: by value (cast), or by their bits (bitcast).
 #include "graph/onnx_node.h"
+#include "ir/scalar.h"
 #include "ops/define.h"
 #include "ops/formula.h"
 #include "ops/kind.h"
@@ -32,10 +33,29 @@ bool is_float8(ir::Elem elem) { return ir::is_float(elem) && ir::bits(elem) == 8
 
 /// To a float of 8 bits everything goes through a float, and is first brought into its range.
 Expr to_float8(const Expr& x, const CastAttrs& attrs) {
-  const Expr v = ir::is_float(x.elem()) ? x : te::cast(ir::Elem::F32, x);
+  const Expr v = x.elem() == ir::Elem::F64 ? x : te::cast(ir::Elem::F32, x);
   if (!attrs.saturate) return te::cast(attrs.to, v);
-  const double most = greatest(attrs.to);
+  const double most = ir::greatest_finite(attrs.to);
   return te::cast(attrs.to, te::max(te::min(v, most), -most));
+}
+
+/// The exponent of the float, one more where it is rounded up. 2^-127, the least power, is a
+/// subnormal float of half the mantissa's range.
+Expr to_power_of_two(const Expr& x, const CastAttrs& attrs) {
+  struct Limits {
+    int64_t up, least;  // what is added to the bits; the last bits that go to the least power
+  };
+  const auto [up, least] = attrs.rounding == PowerRounding::Up     ? Limits{0x7fffff, 0x400000}
+                           : attrs.rounding == PowerRounding::Down ? Limits{0, 0x7fffff}
+                                                                   : Limits{0x400000, 0x5fffff};
+  const Expr v = te::cast(ir::Elem::F32, x);
+  const Expr bits = te::reinterpret(ir::Elem::U32, te::abs(v));
+  const Expr power = te::select(bits <= least, te::cast(ir::Elem::U32, 0), (bits + up) >> 23);
+  Expr wrong = te::isnan(v) || v < 0.0;
+  if (!attrs.saturate) wrong = wrong || bits < 0x400000;
+  const Expr code =
+      te::select(wrong, te::cast(ir::Elem::U32, 255), te::min(power, attrs.saturate ? 254 : 255));
+  return te::reinterpret(ir::Elem::F8E8M0, te::cast(ir::Elem::U8, code));
 }
 
 /// Out of range, integers shorter than 64 bits keep the low bits, as C does on common machines and
@@ -50,14 +70,23 @@ std::vector<te::Tensor> define_cast(const Call& call) {
   const CastAttrs& attrs = call.attrs<CastAttrs>();
   return {te::map(call.in(0), [&](const Expr& x) {
     if (x.elem() == attrs.to) return x;
+    if (attrs.to == ir::Elem::F8E8M0) return to_power_of_two(x, attrs);
     if (is_float8(attrs.to)) return to_float8(x, attrs);
     return ir::is_float(x.elem()) && ir::is_int(attrs.to) ? to_int(x, attrs.to)
                                                           : te::cast(attrs.to, x);
   })};
 }
 
+PowerRounding rounding_of(const OnnxNode& n) {
+  const std::string mode = n.attr_string("round_mode", "up");
+  if (mode == "up") return PowerRounding::Up;
+  if (mode == "down") return PowerRounding::Down;
+  if (mode == "nearest") return PowerRounding::Nearest;
+  n.refuse("ops.cast.round_mode", str("round_mode is `", mode, "`"), "use up, down or nearest");
+}
+
 ValueId cast(const OnnxNode& n, Builder& g, ir::Elem to) {
-  const CastAttrs attrs{to, n.attr_int("saturate", 1) != 0};
+  const CastAttrs attrs{to, n.attr_int("saturate", 1) != 0, rounding_of(n)};
   return g.call(op("cast"), attrs, {n.need(0)});
 }
 
@@ -103,16 +132,6 @@ void bitcast_from_onnx(const OnnxNode& n, Builder& g) {
 }
 
 }  // namespace
-
-double greatest(ir::Elem elem) {
-  switch (elem) {
-    case ir::Elem::F8E4M3: return 448;
-    case ir::Elem::F8E4M3FNUZ: return 240;
-    case ir::Elem::F8E5M2:
-    case ir::Elem::F8E5M2FNUZ: return 57344;
-    default: throw InternalError("greatest: not a float of 8 bits");
-  }
-}
 
 std::span<const OpDef> cast_ops() {
   static const OpDef defs[] = {

@@ -90,15 +90,16 @@ struct ConvTransposeAttrs {
 /// (X, W[, bias])
 const graph::OpDef& conv_transpose_op();
 
+enum class PowerRounding : uint8_t { Up, Down, Nearest };
 struct CastAttrs {
   ir::Elem to = ir::Elem::F32;
-  bool saturate = true;  // to the range of 8-bit floats
-  static constexpr auto fields = std::tuple{graph::field("to", &CastAttrs::to),
-                                            graph::field("saturate", &CastAttrs::saturate)};
+  bool saturate = true;                        // to the range of 8-bit floats
+  PowerRounding rounding = PowerRounding::Up;  // to f8e8m0
+  static constexpr auto fields =
+      std::tuple{graph::field("to", &CastAttrs::to), graph::field("saturate", &CastAttrs::saturate),
+                 graph::field("rounding", &CastAttrs::rounding)};
 };
 std::span<const graph::OpDef> cast_ops();  // bitcast, cast
-/// The greatest finite value of a float of 8 bits.
-double greatest(ir::Elem elem);
 
 struct SplitAttrs {
   int64_t axis = 0;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "graph/onnx_node.h"
+#include "ir/scalar.h"
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/ops.h"
@@ -145,11 +146,13 @@ void quantize_from_onnx(const OnnxNode& n, Builder& g) {
         "ops.quantize.output_dtype",
         str("output_dtype is ", ir::name(*wanted), ", but the zero point holds ", ir::name(to)),
         "leave out one of them, or give both the same type");
+  const Elem scale = g.tensor(n.need(1)).elem;
   const QuantizeAttrs attrs{
       .axis = n.attr_int("axis", 1),
       .block = n.attr_int("block_size", 0),
       .to = to,
-      .precision = n.attr_elem("precision").value_or(g.tensor(n.need(1)).elem),
+      // A quotient need not be a power of two.
+      .precision = n.attr_elem("precision").value_or(scale == Elem::F8E8M0 ? Elem::F32 : scale),
       .saturate = n.attr_int("saturate", 1) != 0};
   g.output(n, g.call(quantize_op(), attrs, {n.need(0), n.need(1), n.in(2)}));
 }
@@ -170,7 +173,7 @@ te::Expr saturated(Elem to, const te::Expr& steps) {
 
 te::Expr to_small_float(Elem to, const te::Expr& value, bool saturate) {
   if (!saturate) return as(to, value);
-  const double most = to == Elem::F8E4M3 ? 448 : to == Elem::F8E4M3FNUZ ? 240 : 57344;
+  const double most = ir::greatest_finite(to);
   return te::cast(to, te::min(te::max(as(Elem::F32, value), -most), most));
 }
 

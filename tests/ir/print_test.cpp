@@ -198,8 +198,8 @@ TEST(PrintStmt, StridesOfACall) {
 }
 
 TEST(PrintFloat, ReadsBackForEveryPatternOfSmallTypes) {
-  for (const Elem e :
-       {Elem::F8E4M3, Elem::F8E4M3FNUZ, Elem::F8E5M2, Elem::F8E5M2FNUZ, Elem::F16, Elem::BF16}) {
+  for (const Elem e : {Elem::F8E4M3, Elem::F8E4M3FNUZ, Elem::F8E5M2, Elem::F8E5M2FNUZ, Elem::F16,
+                       Elem::BF16, Elem::F4E2M1, Elem::F8E8M0}) {
     for (uint64_t pattern = 0; pattern < uint64_t{1} << bits(e); ++pattern) {
       const double v = float_from_bits(e, pattern);
       if (!std::isfinite(v)) continue;

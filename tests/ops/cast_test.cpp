@@ -19,6 +19,41 @@ TEST(Cast, SaturatesFloatsOf8BitsUnlessToldNotTo) {
   EXPECT_EQ(cast(19, x, 0)[3], INFINITY);  // float8e5m2
 }
 
+TEST(Cast, FloatsOf4BitsHaveNeitherInfinitiesNorNan) {
+  const auto x = floats({10}, {0.48, 0.25, 1.05, -3.5, -8, 9, NAN, INFINITY, -INFINITY, 5});
+  EXPECT_EQ(cast(23, x), (std::vector<double>{0.5, 0, 1, -4, -6, 6, 0, 6, -6, 4}));
+}
+
+std::vector<double> to_power(const std::string& mode, int64_t saturate,
+                             const std::vector<double>& x) {
+  return numbers(
+      run_node({.op = "Cast",
+                .opset = 25,
+                .attributes = {{"to", int64_t{24}}, {"saturate", saturate}, {"round_mode", mode}}},
+               {floats({static_cast<int64_t>(x.size())}, x)})[0]);
+}
+
+TEST(Cast, RoundsToPowersOfTwoAsItIsTold) {
+  const double least = 0x1p-127, most = 0x1p127;
+  const std::vector<double> x{0,     0.124,        0.25,        1.1,      3,
+                              least, 1.25 * least, 1.5 * least, INFINITY, 3e38};
+  EXPECT_EQ(to_power("up", 1, x), (std::vector<double>{least, 0.125, 0.25, 2, 4, least, 2 * least,
+                                                       2 * least, most, most}));
+  EXPECT_EQ(to_power("down", 1, x),
+            (std::vector<double>{least, 0.0625, 0.25, 1, 2, least, least, least, most, most}));
+  EXPECT_EQ(to_power("nearest", 1, x),
+            (std::vector<double>{least, 0.125, 0.25, 1, 4, least, least, 2 * least, most, most}));
+  for (const double v : to_power("nearest", 0, {0, NAN, INFINITY, 3e38, -1}))
+    EXPECT_TRUE(std::isnan(v)) << v;
+  EXPECT_EQ(diagnostic_of([] { to_power("odd", 1, {1}); }).code, "ops.cast.round_mode");
+}
+
+TEST(Cast, NarrowsFromOneFloatOf8BitsToAnother) {
+  const graph::Constant wide =
+      run_node({.op = "Cast", .attributes = {{"to", int64_t{19}}}}, {floats({2}, {256, 100})})[0];
+  EXPECT_EQ(cast(18, wide), (std::vector<double>{240, 96}));  // e5m2 cannot hold 240
+}
+
 TEST(Cast, KeepsTheLowBitsOfWhatDoesNotFit) {
   EXPECT_EQ(cast(3, ints({2}, {200, -129})), (std::vector<double>{-56, 127}));  // int8
   EXPECT_EQ(cast(22, floats({2}, {9, -9})), (std::vector<double>{-7, 7}));      // int4

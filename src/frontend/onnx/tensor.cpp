@@ -67,8 +67,10 @@ Elem element_type(int64_t data_type, const std::string& what) {
   const std::optional<Elem> elem = graph::elem_from_onnx(data_type);
   if (elem) return *elem;
   constexpr std::pair<int64_t, const char*> kMissing[] = {
-      {14, "complex64"},  {15, "complex128"}, {23, "float4e2m1"},
-      {24, "float8e8m0"}, {27, "float6e2m3"}, {28, "float6e3m2"},
+      {14, "complex64"},
+      {15, "complex128"},
+      {27, "float6e2m3"},
+      {28, "float6e3m2"},
   };
   for (const auto& [number, name] : kMissing)
     if (number == data_type)

@@ -57,9 +57,9 @@ Text Emitter::element(const Place& place, const std::vector<ir::Expr>& indices) 
 Text Emitter::load(const Place& place, const std::vector<ir::Expr>& indices) {
   const Elem elem = place.elem;
   if (place.holds_values) return element(place, indices);
-  if (is_packed(elem))
-    return call_of(str("tw_load_", ir::name(elem)), {{place.name}, index_of(indices)});
-  const Text stored = element(place, indices);
+  const Text stored = is_packed(elem) ? call_of(str("tw_load_", ir::name(packed_as(elem))),
+                                                {{place.name}, index_of(indices)})
+                                      : element(place, indices);
   if (elem == Elem::Bool) return {stored.s + " != 0", Bind::Equal};
   return is_small_float(elem) ? call_of(str("tw_value_", ir::name(elem)), {stored}) : stored;
 }
@@ -67,12 +67,12 @@ Text Emitter::load(const Place& place, const std::vector<ir::Expr>& indices) {
 std::string Emitter::store(const Place& place, const std::vector<ir::Expr>& indices,
                            const Text& value) {
   const Elem elem = place.elem;
-  if (!place.holds_values && is_packed(elem))
-    return str("tw_store_", ir::name(elem), "(", place.name, ", ", index_of(indices).s, ", ",
-               value.s, ");");
   const bool bits = is_small_float(elem) && !place.holds_values;
-  return str(element(place, indices).s, " = ",
-             bits ? call_of(str("tw_bits_", ir::name(elem)), {value}).s : value.s, ";");
+  const Text stored = bits ? call_of(str("tw_bits_", ir::name(elem)), {value}) : value;
+  if (!place.holds_values && is_packed(elem))
+    return str("tw_store_", ir::name(packed_as(elem)), "(", place.name, ", ", index_of(indices).s,
+               ", ", stored.s, ");");
+  return str(element(place, indices).s, " = ", stored.s, ";");
 }
 
 std::string Emitter::address(const Place& place, const std::vector<ir::Expr>& indices) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "support/diagnostic.h"
 #include "support/str.h"
 #include "target/c_source/ops.h"
@@ -52,7 +54,9 @@ Text float_binary(BinaryOp op, Elem elem, const Text& a, const Text& b) {
 Text float_unary(ir::UnaryOp op, Elem elem, const Text& a) {
   if (op == ir::UnaryOp::Abs) return call_of(str("tw_abs_", computed(elem)), {a});
   require(op == ir::UnaryOp::Neg, "float_unary: not an operator of floats");
-  return {str("-", a.in(a.bind == Bind::Unary ? Bind::Atom : Bind::Unary)), Bind::Unary};
+  const Text negative = {str("-", a.in(a.bind == Bind::Unary ? Bind::Atom : Bind::Unary)),
+                         Bind::Unary};
+  return elem == Elem::F8E8M0 ? rounded(elem, negative) : negative;
 }
 
 Text float_call(MathFn fn, Elem elem, const std::vector<Text>& args) {
@@ -81,9 +85,9 @@ Text convert(Elem from, Elem to, const Text& t) {
   }
   if (ir::is_float(to)) {
     if (!is_small_float(to)) return cast_to(value_type(to), t);
-    // What a double cannot hold is beyond all short floats but bf16, where it must not be rounded
+    // What a double cannot hold is beyond all short floats but two, where it must not be rounded
     // twice.
-    if (to == Elem::BF16 && ir::bits(from) == 64)
+    if ((to == Elem::BF16 || to == Elem::F8E8M0) && ir::bits(from) == 64)
       return rounded(to, call_of(ir::is_signed(from) ? "tw_odd_i64" : "tw_odd_u64", {t}));
     return rounded(to, cast_to("double", t));
   }
@@ -94,7 +98,7 @@ Text convert(Elem from, Elem to, const Text& t) {
 Text reinterpret(Elem from, Elem to, const Text& t) {
   if (from == to) return t;
   const Text bits = ir::is_float(from) ? call_of(str("tw_bits_", ir::name(from)), {t})
-                    : ir::is_float(to) ? cast_to(str("uint", ir::bits(to), "_t"), t)
+                    : ir::is_float(to) ? cast_to(str("uint", std::max(8, ir::bits(to)), "_t"), t)
                                        : t;
   if (ir::is_float(to)) return call_of(str("tw_value_", ir::name(to)), {bits});
   if (is_packed(to)) return call_of(str("tw_wrap_", ir::name(to)), {bits});

@@ -15,6 +15,9 @@ std::string value_type(ir::Elem elem);
 /// What an array holds: `uint8_t` for bool and packed elements, `uint16_t` for f16.
 std::string memory_type(ir::Elem elem);
 inline bool is_packed(ir::Elem elem) { return ir::bits(elem) < 8; }
+/// Whose helpers read and write it: floats below a byte lie in memory as the integers of their
+/// bits.
+inline ir::Elem packed_as(ir::Elem elem) { return ir::is_float(elem) ? ir::Elem::U4 : elem; }
 /// A float that is computed with as `float` and rounded after every operation.
 inline bool is_small_float(ir::Elem elem) { return ir::is_float(elem) && ir::bits(elem) < 32; }
 

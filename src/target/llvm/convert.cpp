@@ -30,6 +30,7 @@ Format format_of(Elem e) {
     case Elem::F8E4M3: return {3, 7, 0x7e, 0x7f, 0x7f, false};
     case Elem::F8E5M2FNUZ: return {2, 16, 0x7f, 0x80, 0x80, true};
     case Elem::F8E4M3FNUZ: return {3, 8, 0x7f, 0x80, 0x80, true};
+    case Elem::F4E2M1: return {1, 1, 0x7, 0x8, 0x7, false};
     default: throw InternalError("format_of: not a small float");
   }
 }
@@ -44,12 +45,36 @@ ll::Value* as_int(Lanes& b, ll::Value* f32) {
   return b.CreateBitCast(f32, b.like(f32, b.getInt32Ty()));
 }
 
+/// Powers of two: the bits are a float's exponent, but 0 is 2^-127 and 0xff NaN.
+ll::Value* widen_e8m0(Lanes& b, ll::Value* bits) {
+  ll::Type* i32 = b.like(bits, b.getInt32Ty());
+  ll::Value* all = b.CreateZExt(bits, i32);
+  ll::Value* value = b.CreateSelect(b.CreateICmpEQ(all, b.integer(i32, 0)),
+                                    b.integer(i32, 0x00400000), b.CreateShl(all, 23));
+  ll::Value* is_nan = b.CreateICmpEQ(all, b.integer(i32, 0xff));
+  return as_float(b, b.CreateSelect(is_nan, b.integer(i32, 0x7fc00000), value));
+}
+
+ll::Value* narrow_e8m0(Lanes& b, ll::Value* f32) {
+  ll::Value* all = as_int(b, f32);
+  ll::Type* i32 = all->getType();
+  // Half of the mantissa rounds up. 1.5 * 2^127 and what is greater, NaN or negative gives NaN.
+  ll::Value* power = b.CreateLShr(b.CreateAdd(all, b.integer(i32, 0x00400000)), 23);
+  ll::Value* beyond = b.CreateICmpUGE(all, b.integer(i32, 0x7f400000));
+  power = b.CreateSelect(beyond, b.integer(i32, 0xff), power);
+  ll::Value* to_least = b.CreateICmpULT(all, b.integer(i32, 0x00600000));  // 1.5 * 2^-127
+  ll::Value* is_zero = b.CreateICmpEQ(all, b.integer(i32, 0x80000000));
+  ll::Value* least = b.CreateOr(to_least, is_zero);
+  return b.CreateTrunc(b.CreateSelect(least, b.integer(i32, 0), power), b.like(f32, b.getInt8Ty()));
+}
+
 }  // namespace
 
 ll::Value* widen(Lanes& b, Elem from, ll::Value* bits) {
   ll::Type* f32 = b.like(bits, b.getFloatTy());
   ll::Type* i32 = b.like(bits, b.getInt32Ty());
   if (from == Elem::BF16) return as_float(b, b.CreateShl(b.CreateZExt(bits, i32), 16));
+  if (from == Elem::F8E8M0) return widen_e8m0(b, bits);
   if (from == Elem::F16 && converts_f16(b))
     return b.CreateFPExt(b.CreateBitCast(bits, b.like(bits, b.getHalfTy())), f32);
 
@@ -68,6 +93,7 @@ ll::Value* widen(Lanes& b, Elem from, ll::Value* bits) {
     ll::Value* is_nan = b.CreateICmpEQ(all, b.integer(i32, f.nan));
     return as_float(b, b.CreateSelect(is_nan, b.integer(i32, 0x7fc00000), value));
   }
+  if (f.overflow == f.max_finite) return as_float(b, value);
   // What lies above the greatest finite value is inf (when the format has one), then NaN.
   ll::Value* is_nan =
       b.CreateICmpUGT(magnitude, b.integer(i32, f.overflow == f.nan ? f.max_finite : f.overflow));
@@ -119,6 +145,7 @@ ll::Value* narrow(Lanes& b, Elem to, ll::Value* f32) {
   }
   ll::Type* i32 = b.like(f32, b.getInt32Ty());
   ll::Type* bits_type = b.like(f32, b.element(to));
+  if (to == Elem::F8E8M0) return narrow_e8m0(b, f32);
   if (to == Elem::F16 && converts_f16(b))
     return b.CreateBitCast(b.CreateFPTrunc(f32, b.like(f32, b.getHalfTy())), bits_type);
 
@@ -209,8 +236,9 @@ ll::Value* int_to_float(Lanes& b, Elem from, Elem to, ll::Value* v) {
   };
   if (to == Elem::F64) return to_type(b.getDoubleTy());
   if (to == Elem::F32) return to_type(b.getFloatTy());
-  // Integers that a float cannot hold exactly are beyond the range of all small floats but bf16.
-  if (to != Elem::BF16 || ir::bits(from) <= 16) return narrow(b, to, to_type(b.getFloatTy()));
+  // Integers that a float cannot hold exactly are beyond the range of all small floats but two.
+  const bool far = to == Elem::BF16 || to == Elem::F8E8M0;
+  if (!far || ir::bits(from) <= 16) return narrow(b, to, to_type(b.getFloatTy()));
   ll::Value* exact =
       ir::bits(from) == 64 ? int64_to_odd_f64(b, is_signed, v) : to_type(b.getDoubleTy());
   return narrow(b, to, round_to_odd_f32(b, exact));

@@ -158,6 +158,18 @@ loops small_floats(a: in f32[8], c: out bf16[8], d: out f8e4m3[8], e: out f8e5m2
     g[i] = f32(t[i]) + f32(d[i])
   }
 })"},
+      {"smallest_floats", R"(
+loops smallest_floats(a: in f32[9], b: in i64[9], c: out f4e2m1[9], d: out f8e8m0[9], e: out f32[9], g: out f32[9], h: out f8e8m0[9]) stage final {
+  alloc t: f4e2m1[12]
+  for i in 0..9 { t[i + 3] = f4e2m1(a[8 - i]) + 0.5:f4e2m1 }
+  for i in 0..9 {
+    c[i] = t[i + 3] * f4e2m1(a[i]) - f4e2m1(b[i])
+    d[i] = f8e8m0(a[i]) / f8e8m0(b[i]) + 0.25:f8e8m0
+    e[i] = f32(t[i + 3]) - f32(d[i])
+    g[i] = f32(max(-f8e8m0(a[i]), f8e8m0(b[i])))
+    h[i] = f8e8m0(u64(b[i]) * 7000000001:u64)
+  }
+})"},
       {"wrapping", R"(
 loops wrapping(a: in i32[8], c: out i32[8], d: out i64[8], e: out u16[8]) stage final {
   for i in 0..8 {

@@ -61,7 +61,7 @@ std::vector<double> float_edges(Elem e) {
                          1.0 / 3,
                          std::numeric_limits<double>::infinity()})
     for (const double s : {x, -x}) v.push_back(round_to(e, s));
-  v.push_back(std::nan(""));
+  v.push_back(round_to(e, std::nan("")));
   return v;
 }
 
