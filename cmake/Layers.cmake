@@ -18,6 +18,8 @@ set(TW_COMMON_HEADERS ${PROJECT_SOURCE_DIR}/src/ir/build.h ${PROJECT_SOURCE_DIR}
 # Layers of many small files, with what all of them read beside that.
 set(TW_HEADERS_ops graph/onnx_node.h ops/checks.h ops/define.h ops/formula.h ops/ops.h te/te.h)
 set(TW_HEADERS_schedule arith/context.h schedule/nests.h schedule/steps.h)
+set(TW_HEADERS_tune graph/graph.h ir/print.h lower/to_blocks.h schedule/schedule.h te/te.h)
+set(TW_HEADERS_OF_driver tune)
 
 function(tw_library name)
   if(ARGN)
@@ -91,6 +93,8 @@ function(tw_add_layers)
       if(layer STREQUAL "ir" OR TW_HEADERS_${layer})
         list(TRANSFORM TW_HEADERS_${layer} PREPEND ${PROJECT_SOURCE_DIR}/src/)
         tw_precompile(tw_${layer} ${TW_COMMON_HEADERS} ${TW_HEADERS_${layer}})
+      elseif(TW_HEADERS_OF_${layer})
+        tw_precompile_as(tw_${layer} tw_${TW_HEADERS_OF_${layer}})
       else()
         tw_precompile_as(tw_${layer} tw_ir)
       endif()

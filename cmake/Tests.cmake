@@ -24,7 +24,7 @@ set(TW_FUZZ_USES_onnx frontend)
 set(TW_UNTRUSTED support ir module runtime frontend)
 
 # What tests that know the loop IR read.
-set(TW_TEST_HEADERS ir/interpret/interpret.h ir/parse.h ir/print.h te/te.h)
+set(TW_TEST_HEADERS graph/graph.h ir/interpret/interpret.h ir/parse.h ir/print.h schedule/schedule.h te/te.h)
 
 function(tw_test_program name folder)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
@@ -32,7 +32,7 @@ function(tw_test_program name folder)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE GTest::gtest_main tw_test_common ${arg_LINK})
-  target_compile_options(${name} PRIVATE -O1)  # the time goes into compiling them, not into running them
+  target_compile_options(${name} PRIVATE -O0)  # the time goes into compiling them, not into running them
   list(LENGTH arg_SOURCES files)
   if(name STREQUAL "test_ir")
     list(TRANSFORM TW_TEST_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/src/)
@@ -54,7 +54,7 @@ function(tw_add_tests)
 
   file(GLOB common CONFIGURE_DEPENDS ${tests}/common/*.cpp)
   tw_library(tw_test_common ${common})
-  tw_link(tw_test_common GTest::gtest)
+  tw_link(tw_test_common GTest::gtest tw_ir)
   if(common)
     target_include_directories(tw_test_common PRIVATE ${tests})
   endif()
@@ -109,8 +109,8 @@ function(tw_add_tests)
   endif()
 endfunction()
 
-# A file that defines LLVMFuzzerTestOneInput is driven by libFuzzer and needs clang; any other has
-# its own main().
+# A file that defines LLVMFuzzerTestOneInput is driven by libFuzzer and built by the preset `fuzz`
+# alone; any other has its own main().
 function(tw_add_fuzzers)
   add_custom_target(guided_fuzzers)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp)
@@ -118,7 +118,7 @@ function(tw_add_fuzzers)
     cmake_path(GET source STEM name)
     string(REGEX REPLACE "^fuzz_|_fuzz$" "" name ${name})
     file(STRINGS ${source} guided REGEX "LLVMFuzzerTestOneInput" LIMIT_COUNT 1)
-    if(guided AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    if(guided AND NOT TILEWRIGHT_SANITIZE MATCHES "fuzzer")
       continue()
     endif()
     add_executable(fuzz_${name} ${source})

@@ -16,15 +16,23 @@ find_program(TW_CCACHE ccache)
 if(TW_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${TW_CCACHE})
   # ccache takes precompiled headers into account only when told so.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${TW_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TW_CCACHE})
 endif()
+
+# What ccache needs to know a file again that was compiled with precompiled headers.
+function(tw_precompiled_options name)
+  target_compile_options(${name} PRIVATE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Xclang;-fno-pch-timestamp>)
+endfunction()
 
 # Most of the time to compile one file goes into reading these headers.
 function(tw_precompile name)
   if(TILEWRIGHT_PRECOMPILE)
     target_precompile_headers(${name} PRIVATE <algorithm> <functional> <map> <memory> <optional> <set> <sstream>
       <string> <unordered_map> <unordered_set> <variant> <vector> ${ARGN})
-    target_compile_options(${name} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-fpch-preprocess>)
+    tw_precompiled_options(${name})
   endif()
 endfunction()
 
@@ -32,7 +40,7 @@ endfunction()
 function(tw_precompile_as name other)
   if(TILEWRIGHT_PRECOMPILE)
     target_precompile_headers(${name} REUSE_FROM ${other})
-    target_compile_options(${name} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-fpch-preprocess>)
+    tw_precompiled_options(${name})
   endif()
 endfunction()
 
@@ -44,6 +52,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-fcolor-diagnostics)
+  # The standard library silences its own use of what it deprecates (std::stable_sort), but for the
+  # place where it stands: not where a precompiled template is instantiated.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>)
+  add_link_options(-fuse-ld=lld)
 else()
   add_compile_options(-fdiagnostics-color=auto)
 endif()
