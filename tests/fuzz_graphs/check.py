@@ -48,15 +48,27 @@ def values_of(task):
         return None
 
 
-def window_too_large(node, shape):
-    """Does a pooling window not fit into the padded map? There are no results then, by ONNX's formula: its quotient is
-    rounded down, not towards 0."""
+def windows(node, shape):
+    """Of each dimension that a pooling node runs over: kernel, stride, dilation, extent, padding before and after."""
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     kernel = attributes["kernel_shape"]
     pads = attributes.get("pads", [0] * 2 * len(kernel))
-    dilations = attributes.get("dilations", [1] * len(kernel))
-    return any((k - 1) * d + 1 > extent + before + after for k, d, extent, before, after in
-               zip(kernel, dilations, shape[2:], pads, pads[len(kernel):]))
+    ones = [1] * len(kernel)
+    return list(zip(kernel, attributes.get("strides", ones), attributes.get("dilations", ones), shape[2:], pads,
+                    pads[len(kernel):]))
+
+
+def window_too_large(node, shape):
+    """Does a pooling window not fit into the padded map? There are no results then, by ONNX's formula: its quotient is
+    rounded down, not towards 0."""
+    return any((k - 1) * d + 1 > extent + before + after for k, _, d, extent, before, after in windows(node, shape))
+
+
+def window_of_padding(node, shape):
+    """Has a pooling window no element at all? Its maximum is -inf, not the least finite number."""
+    return any(all(not 0 <= first + i * d < extent for i in range(k))
+               for k, stride, d, extent, before, after in windows(node, shape)
+               for first in range(-before, extent + after - (k - 1) * d, stride))
 
 
 def mistake_of_the_peer(model, output, feeds):
@@ -71,6 +83,8 @@ def mistake_of_the_peer(model, output, feeds):
             return "a product of nothing, which it leaves unset,"
         if node.op_type in ("MaxPool", "AveragePool", "LpPool") and given is not None and window_too_large(node, given.shape):
             return "a pooling window that does not fit"
+        if node.op_type == "MaxPool" and given is not None and window_of_padding(node, given.shape):
+            return "the maximum of a window of padding alone"
     return ""
 
 
