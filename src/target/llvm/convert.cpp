@@ -146,8 +146,12 @@ ll::Value* narrow(Lanes& b, Elem to, ll::Value* f32) {
   ll::Type* i32 = b.like(f32, b.getInt32Ty());
   ll::Type* bits_type = b.like(f32, b.element(to));
   if (to == Elem::F8E8M0) return narrow_e8m0(b, f32);
-  if (to == Elem::F16 && converts_f16(b))
-    return b.CreateBitCast(b.CreateFPTrunc(f32, b.like(f32, b.getHalfTy())), bits_type);
+  if (to == Elem::F16 && converts_f16(b)) {
+    // LLVM rounds before it takes over a sign, and takes that from where it comes from: from an f64
+    // it does so by a call of a library.
+    ll::Value* whole = b.CreateArithmeticFence(f32, f32->getType());
+    return b.CreateBitCast(b.CreateFPTrunc(whole, b.like(f32, b.getHalfTy())), bits_type);
+  }
 
   const Format f = format_of(to);
   const int width = ir::bits(to);

@@ -257,6 +257,15 @@ TEST(Targets, EveryTargetGivesAnObjectThatImportsNothing) {
   }
 }
 
+TEST(Targets, NoSignOfAHalfIsTakenFromADouble) {
+  const LoopFunc f =
+      parse_function("loops f(x: in f16[1], y: out f16[1]) stage final { y[0] = tanh(cos(x[0])) }");
+  for (const std::string& name : target_names()) {
+    const std::string text = emit_assembly(f, parse_target(name));
+    EXPECT_EQ(text.find("__truncdfhf2"), std::string::npos) << name;
+  }
+}
+
 TEST(Targets, ASharedLibraryCanBeLoaded) {
   const Folder folder;
   const std::string path = (folder.path / "kernel.so").string();
