@@ -104,5 +104,17 @@ TEST(InterpretVector, WrapsARampOfANarrowType) {
             (std::vector<double>{126, 127, -128, -127}));
 }
 
+TEST(InterpretVector, ReadsNoLaneBeforeItIsWritten) {
+  const std::string text = R"(
+    loops f(C: out f32[4]) {
+      alloc t: f32[4]
+      for i in 0..3 { t[i] = 1.0 }
+      C[ramp(0, 1, 4)] = t[ramp(0, 1, 4)]
+    })";
+  const Diagnostic d = error_of(text, {f32s({0, 0, 0, 0})});
+  EXPECT_EQ(d.code, "ir.run.uninitialised");
+  EXPECT_TELLS(d, "`t[3]`");
+}
+
 }  // namespace
 }  // namespace tilewright::ir
