@@ -39,6 +39,18 @@ TEST(Fuse, JoinsNestedLoops) {
   expect_same(matmul(10, 12, 7), s);
 }
 
+TEST(Fuse, KeepsWhereLoopsStart) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops inner(A: in f32[6, 7], C: inout f32[6, 7]) {
+  for i in 2..6 { for j in 1..4 {
+    block C(vi: spatial 6 = i, vj: spatial 7 = j) reads A[vi, vj] writes C[vi, vj] {
+      C[vi, vj] = A[vi, vj] } } }
+})");
+  Schedule s(f);
+  s.fuse(s.loops("C"));
+  expect_same(f, s);
+}
+
 TEST(Fuse, RefusesAGap) {
   Schedule s(matmul(10, 12, 7));
   const auto [y, x, k] = s.loops<3>("C");
