@@ -106,6 +106,12 @@ TEST(Partition, BordersOfAConvolution) {
   expect_same(ir::parse_function(kConv), f);
 }
 
+/// The whole body of the function's only loop; null when there is something else.
+const ir::If* choice_of(const ir::LoopFunc& f) {
+  const ir::For* loop = f.body.as<ir::For>();
+  return loop ? loop->body.as<ir::If>() : nullptr;
+}
+
 TEST(Partition, AParallelLoopStaysOne) {
   const char* text = R"(
 loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {
@@ -114,9 +120,7 @@ loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {
   }
 })";
   const ir::LoopFunc f = partitioned(text);
-  const ir::For* loop = f.body.as<ir::For>();
-  ASSERT_NE(loop, nullptr) << ir::print(f);
-  const ir::If* choice = loop->body.as<ir::If>();
+  const ir::If* choice = choice_of(f);
   ASSERT_NE(choice, nullptr) << ir::print(f);
   int tests = 0;
   ir::walk(choice->yes, [&](const ir::If&) { ++tests; });
@@ -134,9 +138,7 @@ loops f(X: in f32[4, 9], Y: out f32[4, 9]) stage scheduled {
   }
 })";
   const ir::LoopFunc f = partitioned(text);
-  const ir::For* loop = f.body.as<ir::For>();
-  ASSERT_NE(loop, nullptr) << ir::print(f);
-  const ir::If* choice = loop->body.as<ir::If>();
+  const ir::If* choice = choice_of(f);
   ASSERT_NE(choice, nullptr) << ir::print(f);
   int tests = 0;
   ir::walk(choice->yes, [&](const ir::Guard&) { ++tests; });

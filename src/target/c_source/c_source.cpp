@@ -37,6 +37,7 @@ constexpr std::string_view kWarnings = R"(
 /* What is read was written before, which was checked, and conditions are as they came. */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wtautological-compare"
+#pragma GCC diagnostic ignored "-Wtype-limits"
 #endif
 )";
 

@@ -23,8 +23,7 @@ std::string read(const std::filesystem::path& path) {
 }
 
 constexpr const char* kFlags =
-    "-std=c11 -O2 -Wall -Wextra -Wno-type-limits -Werror -ffreestanding -ffp-contract=off -fPIC "
-    "-shared -nostdlib";
+    "-std=c11 -O2 -Wall -Wextra -Werror -ffreestanding -ffp-contract=off -fPIC -shared -nostdlib";
 
 /// Every worker takes the pieces of its number, the last ones first.
 void parallel_for(void* context, int64_t count, tw_task task, void* closure) {
