@@ -63,9 +63,9 @@ target::EmitOptions emit_options(const ModelOptions& options) {
 /// Adds the code for a target and its plan; gives the kernels and what the plan calls, in its
 /// order.
 std::pair<BuiltKernels, std::vector<KernelCall>> add_variant(graph::Graph& graph,
-                                                                     const ir::TargetSpec& target,
-                                                                     const ModelOptions& options,
-                                                                     Module& module) {
+                                                             const ir::TargetSpec& target,
+                                                             const ModelOptions& options,
+                                                             Module& module) {
   BuiltKernels kernels = build_kernels(graph, {.target = target,
                                                .emit = emit_options(options),
                                                .threads = options.threads,
