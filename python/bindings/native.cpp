@@ -11,6 +11,7 @@
 
 #include "bind_schedule.h"
 #include "driver/kernel_cache.h"
+#include "driver/machine.h"
 #include "driver/model.h"
 #include "driver/reference.h"
 #include "error.h"
@@ -84,11 +85,11 @@ nb::tuple compile(const nb::object& model, const std::string& target, const Dims
   const graph::Graph graph = read(model, dims);
   std::vector<std::string> warnings;
   driver::ModelOptions options;
-  options.target = target::parse_target(target);
+  if (cache) options.cache = std::make_shared<driver::KernelCache>();
+  options.target = driver::target_with_rates(target, options.cache.get());
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   options.warn = [&](const std::string& line) { warnings.push_back(line); };
-  if (cache) options.cache = std::make_shared<driver::KernelCache>();
   Module module;
   {
     nb::gil_scoped_release released;
@@ -101,7 +102,8 @@ std::string emit(const nb::object& model, const std::string& stage, const std::s
                  const Dims& dims, const std::vector<std::string>& skip,
                  const std::string& precision) {
   driver::ModelOptions options;
-  options.target = target::parse_target(target);
+  const driver::KernelCache cache;
+  options.target = driver::target_with_rates(target, &cache);
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   return driver::emit_model(read(model, dims), options, stage);

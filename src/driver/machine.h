@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "ir/target_spec.h"
+
+namespace tilewright::driver {
+
+class KernelCache;
+
+/// The target of a name. Of this machine it has the rates, which are measured once and kept in the
+/// cache; without one, and of other machines, those of a common core.
+ir::TargetSpec target_with_rates(std::string_view name, const KernelCache* cache);
+
+}  // namespace tilewright::driver
