@@ -51,9 +51,9 @@ graph::Graph ModelArguments::read() const {
 driver::ModelOptions ModelArguments::options() const {
   driver::ModelOptions options;
   if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
-  options.target = driver::target_with_rates(targets.at(0), options.cache.get());
+  options.target = driver::target_with_rates(targets.at(0));
   for (size_t i = 1; i < targets.size(); ++i)
-    options.more_targets.push_back(driver::target_with_rates(targets[i], options.cache.get()));
+    options.more_targets.push_back(driver::target_with_rates(targets[i]));
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   if (!records.empty())

@@ -86,7 +86,7 @@ nb::tuple compile(const nb::object& model, const std::string& target, const Dims
   std::vector<std::string> warnings;
   driver::ModelOptions options;
   if (cache) options.cache = std::make_shared<driver::KernelCache>();
-  options.target = driver::target_with_rates(target, options.cache.get());
+  options.target = driver::target_with_rates(target);
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   options.warn = [&](const std::string& line) { warnings.push_back(line); };
@@ -102,8 +102,7 @@ std::string emit(const nb::object& model, const std::string& stage, const std::s
                  const Dims& dims, const std::vector<std::string>& skip,
                  const std::string& precision) {
   driver::ModelOptions options;
-  const driver::KernelCache cache;
-  options.target = driver::target_with_rates(target, &cache);
+  options.target = driver::target_with_rates(target);
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   return driver::emit_model(read(model, dims), options, stage);

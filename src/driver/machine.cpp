@@ -4,7 +4,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "driver/kernel_cache.h"
 #include "driver/roofs.h"
 #include "support/str.h"
 #include "target/host.h"
@@ -34,16 +33,16 @@ std::optional<ir::Rates> rates_from(const std::string& bytes) {
 
 }  // namespace
 
-ir::TargetSpec target_with_rates(std::string_view name, const KernelCache* cache) {
+ir::TargetSpec target_with_rates(std::string_view name, const KernelCache& cache) {
   ir::TargetSpec out = target::parse_target(name);
-  if (name != "host" || !cache || !cache->files().problem().empty()) return out;
+  if (name != "host" || !cache.files().problem().empty()) return out;
   const std::string key = str("rates\n", target::llvm::code_generator(out), "\n", out.l1_bytes, " ",
                               out.l2_bytes, " ", out.l3_bytes, " ", out.cores);
-  const std::optional<std::string> kept = cache->files().find(key);
+  const std::optional<std::string> kept = cache.files().find(key);
   std::optional<ir::Rates> rates = kept ? rates_from(*kept) : std::nullopt;
   if (!rates) {
     rates = measure_rates();
-    cache->files().put(key, bytes_of(*rates));
+    cache.files().put(key, bytes_of(*rates));
   }
   out.rates = *rates;
   return out;

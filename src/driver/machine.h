@@ -3,14 +3,13 @@
 
 #include <string_view>
 
+#include "driver/kernel_cache.h"
 #include "ir/target_spec.h"
 
 namespace tilewright::driver {
 
-class KernelCache;
-
 /// The target of a name. Of this machine it has the rates, which are measured once and kept in the
-/// cache; without one, and of other machines, those of a common core.
-ir::TargetSpec target_with_rates(std::string_view name, const KernelCache* cache);
+/// cache, also where that keeps no kernels; of other machines, those of a common core.
+ir::TargetSpec target_with_rates(std::string_view name, const KernelCache& cache = KernelCache());
 
 }  // namespace tilewright::driver

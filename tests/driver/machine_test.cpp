@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "driver/kernel_cache.h"
-
 namespace tilewright::driver {
 namespace {
 
@@ -35,27 +33,26 @@ class MachineRates : public testing::Test {
 
 TEST_F(MachineRates, AreMeasuredOnceAndKept) {
   const KernelCache cache(folder_);
-  const std::vector<double> first = numbers(target_with_rates("host", &cache).rates);
+  const std::vector<double> first = numbers(target_with_rates("host", cache).rates);
   for (const double n : first) EXPECT_GT(n, 0);
   ASSERT_EQ(entries().size(), 1u);
   struct stat before, after;
   ASSERT_EQ(stat(entries()[0].c_str(), &before), 0);
-  EXPECT_EQ(numbers(target_with_rates("host", &cache).rates), first);
+  EXPECT_EQ(numbers(target_with_rates("host", cache).rates), first);
   ASSERT_EQ(stat(entries()[0].c_str(), &after), 0);
   EXPECT_EQ(before.st_ino, after.st_ino);  // what is written again is another file
 }
 
 TEST_F(MachineRates, AreMeasuredAgainWhereWhatWasKeptIsDamaged) {
   const KernelCache cache(folder_);
-  target_with_rates("host", &cache);
+  target_with_rates("host", cache);
   std::ofstream(entries().at(0), std::ios::binary) << "[1, 2, -3]";
-  for (const double n : numbers(target_with_rates("host", &cache).rates)) EXPECT_GT(n, 0);
+  for (const double n : numbers(target_with_rates("host", cache).rates)) EXPECT_GT(n, 0);
 }
 
-TEST_F(MachineRates, AreThoseOfACommonCoreForOtherMachinesAndWithoutACache) {
+TEST_F(MachineRates, AreThoseOfACommonCoreForOtherMachines) {
   const KernelCache cache(folder_);
-  EXPECT_EQ(numbers(target_with_rates("x86-64-v3", &cache).rates), numbers({}));
-  EXPECT_EQ(numbers(target_with_rates("host", nullptr).rates), numbers({}));
+  EXPECT_EQ(numbers(target_with_rates("x86-64-v3", cache).rates), numbers({}));
   EXPECT_TRUE(entries().empty());
 }
 
