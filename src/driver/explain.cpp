@@ -52,6 +52,7 @@ class GraphFacts {
       const KernelUse& use = compiled_.kernels.uses.at(&node);
       const BuiltKernel& kernel = compiled_.kernels.kernels[use.kernel];
       step.plain = kernel.plain;
+      step.origin = kernel.origin;
       step.tuned = kernel.tuned;
       step.refused = kernel.refused;
       work(kernel, step);
