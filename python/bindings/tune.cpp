@@ -31,11 +31,27 @@ nb::object value_object(const tune::Knob& knob, const tune::Value& value) {
   throw InternalError("unknown kind of knob");
 }
 
+/// The functions that a space calls. It holds them by this alone, where Python's collector sees
+/// them: they see the module they are of, which may hold the space.
+struct Functions {
+  std::vector<nb::object> all;
+  bool complete = false;  // constraints are those of the template's first run
+
+  nb::handle keep(const nb::object& function) {
+    if (!complete) all.push_back(function);
+    return function;
+  }
+};
+
 /// The knobs of one run of a template; nobody may ask them after it.
 class Knobs {
  public:
-  explicit Knobs(tune::Knobs& to) : to_(&to) {}
-  void end() { to_ = nullptr; }
+  Knobs(tune::Knobs& to, std::shared_ptr<Functions> functions)
+      : to_(&to), functions_(std::move(functions)) {}
+  void end() {
+    to_ = nullptr;
+    functions_.reset();
+  }
   std::string without_candidates;  // the knob at which the template had to give up
 
   nb::object split(const std::string& name, int64_t extent, int64_t parts,
@@ -71,11 +87,13 @@ class Knobs {
     for (const std::string& name : names)
       for (const tune::Knob& k : declared_)
         if (k.name == name) about.push_back(k);
-    asked().require(text, names, [about, holds](const tune::Values& values) {
-      nb::list given;
-      for (size_t i = 0; i < values.size(); ++i) given.append(value_object(about[i], *values[i]));
-      return nb::cast<bool>(nb::bool_(holds(*nb::tuple(given))));
-    });
+    asked().require(text, names,
+                    [about, holds = functions_->keep(holds)](const tune::Values& values) {
+                      nb::list given;
+                      for (size_t i = 0; i < values.size(); ++i)
+                        given.append(value_object(about[i], *values[i]));
+                      return nb::cast<bool>(nb::bool_(holds(*nb::tuple(given))));
+                    });
   }
 
  private:
@@ -95,28 +113,29 @@ class Knobs {
   }
 
   tune::Knobs* to_;
+  std::shared_ptr<Functions> functions_;
   std::vector<tune::Knob> declared_;  // without candidates
 };
 
 /// Runs the function on a copy of the schedule, and takes over what it did.
-tune::Template template_of(const std::string& name, const nb::callable& function,
-                           const ir::TargetSpec& target) {
-  return {name, [=](schedule::Schedule& s, tune::Knobs& k) {
-            const nb::object steps = nb::cast(Schedule(s, target)), asked = nb::cast(Knobs(k));
-            Knobs& knobs = nb::cast<Knobs&>(asked);
-            try {
-              function(steps, asked);
-            } catch (nb::python_error& e) {
-              knobs.end();
-              // The space counts what a template throws; an interrupt is for the whole search.
-              if (e.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
-              if (!knobs.without_candidates.empty())
-                throw tune::NoCandidates{knobs.without_candidates};
-              throw;
-            }
-            knobs.end();
-            s = nb::cast<Schedule&>(steps).steps;
-          }};
+tune::Template template_of(const std::string& name, const nb::callable& called,
+                           const ir::TargetSpec& target, const std::shared_ptr<Functions>& kept) {
+  return {
+      name, [kept, target, function = kept->keep(called)](schedule::Schedule& s, tune::Knobs& k) {
+        const nb::object steps = nb::cast(Schedule(s, target)), asked = nb::cast(Knobs(k, kept));
+        Knobs& knobs = nb::cast<Knobs&>(asked);
+        try {
+          function(steps, asked);
+        } catch (nb::python_error& e) {
+          knobs.end();
+          // The space counts what a template throws; an interrupt is for the whole search.
+          if (e.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+          if (!knobs.without_candidates.empty()) throw tune::NoCandidates{knobs.without_candidates};
+          throw;
+        }
+        knobs.end();
+        s = nb::cast<Schedule&>(steps).steps;
+      }};
 }
 
 /// A template for one function on one machine.
@@ -125,8 +144,11 @@ class Space {
   Space(const nb::object& what, const nb::callable& function, const std::string& name,
         const std::string& target)
       : task_(driver::task_of(function_of(what), target::parse_target(target))),
-        space_(task_->func, template_of(name, function, task_->target),
-               task_->target.instructions) {}
+        space_(task_->func, template_of(name, function, task_->target, functions_),
+               task_->target.instructions) {
+    functions_->complete = true;
+  }
+  std::vector<nb::object>& functions() { return functions_->all; }
 
   std::string print() const { return space_.print(); }
   std::pair<double, bool> size() const { return {space_.size().points, space_.size().exact}; }
@@ -158,9 +180,24 @@ class Space {
   }
 
  private:
+  std::shared_ptr<Functions> functions_ = std::make_shared<Functions>();
   std::shared_ptr<const tune::Task> task_;
   tune::Space space_;
 };
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self))
+    for (const nb::object& f : nb::inst_ptr<Space>(self)->functions()) Py_VISIT(f.ptr());
+  return 0;
+}
+int clear(PyObject* self) {
+  nb::inst_ptr<Space>(self)->functions().clear();
+  return 0;
+}
+PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                           {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                           {0, nullptr}};
 
 nb::tuple three(const tune::Estimate& e) { return nb::make_tuple(e.median, e.low, e.high); }
 
@@ -183,7 +220,7 @@ void bind_tune(nb::module_& m) {
       .def_prop_ro("error", [](const tune::Record& r) { return r.measurement.error; })
       .def_prop_ro("seconds", [](const tune::Record& r) { return three(r.measurement.time); })
       .def_prop_ro("ratio", [](const tune::Record& r) { return three(r.measurement.ratio); });
-  nb::class_<Space>(m, "Space")
+  nb::class_<Space>(m, "Space", nb::type_slots(collected))
       .def(nb::init<const nb::object&, const nb::callable&, const std::string&,
                     const std::string&>())
       .def("print", &Space::print)

@@ -93,9 +93,12 @@ Records::Records(const std::filesystem::path& path, Database::Mode mode) : datab
 
 void Records::prepare(Database::Mode mode) {
   database_.run("PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF");
+  // All of one moment: another process may be making the file.
+  database_.run("BEGIN");
   const int64_t application = database_.number("PRAGMA application_id");
   const int64_t version = database_.number("PRAGMA user_version");
   const int64_t tables = database_.number("SELECT count(*) FROM sqlite_schema");
+  database_.run("COMMIT");
   if (application != kApplication && (tables > 0 || mode == Database::Mode::Existing))
     database_.fail(SQLITE_NOTADB);
   if (version > kVersion)

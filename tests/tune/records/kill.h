@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <random>
 #include <string>
 #include <sys/wait.h>
@@ -58,8 +59,10 @@ class Writer {
           batch.push_back(numbered_record(2 * next++ + writer));
         records.add(batch);
         if (write(ends[1], &next, sizeof next) != sizeof next) _exit(0);
+        usleep(random() % 200);  // somebody else may want to write, too
       }
-    } catch (...) {
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "a writer: %s\n", e.what());
       _exit(1);
     }
   }
@@ -110,7 +113,7 @@ inline std::string wrong_with(const std::string& path, std::array<int64_t, 2>& a
 struct Kills {
   int kills = 0;  // at the least; of two writers, both are killed
   uint32_t seed = 1;
-  int longest = 2'000;  // microseconds that a writer lives after its start or its first batch
+  int longest = 8'000;  // microseconds that a writer lives after its start or its first batch
   int of_a_file = 20;   // lives: a file that grows makes all of them slow
 };
 struct Killed {
