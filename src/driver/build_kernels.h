@@ -34,6 +34,12 @@ struct KernelVariant {
   KernelUse use;  // without variants
 };
 
+/// A kernel that a plan calls, and the node that it computes.
+struct KernelCall {
+  const graph::Node* node = nullptr;
+  const KernelUse* use = nullptr;  // in BuiltKernels::uses: the node's, or that of a variant
+};
+
 struct BuiltKernel {
   std::string name;     // for people: "conv_add_relu"
   target::Kernel code;  // empty with BuildOptions::code off

@@ -112,6 +112,10 @@ std::string print(const Explanation& e) {
                   rate(s, s.bytes).c_str(), share ? format("%.0f %%", 100 * *share).c_str() : "-");
     out += str(s.plan.name, s.plan.kernel == kNone ? " (host)" : "",
                s.members.empty() ? "" : str(" <- ", s.members.back().origin), "\n");
+    if (s.plan.kernel != kNone && s.calls == 0) {
+      out += "       not called for these sizes\n";
+      continue;
+    }
     if (!s.plain.empty()) out += str("       slow: runs as plain loops: ", s.plain, "\n");
     if (!s.members.empty()) out += str("       schedule: ", schedule_of(s), "\n");
     for (const std::string& line : s.layouts) out += str("       layout: ", line, "\n");

@@ -146,6 +146,20 @@ def page_data(page):
     return json.JSONDecoder().raw_decode(page[start:])[0]
 
 
+def test_explain_knows_kernels_for_chosen_sizes(tw, model, tmp_path):
+    """Every step is told by the operators that it computes, also where a kernel has variants."""
+    onnx.save(model("g (float[n, 8] x) => (float[n, 8] y) { a = Exp (x) b = Softmax (a) y = Relu (b) }"), tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", x=np.ones((4, 8), np.float32))
+    sizes = ["--dim", "n=1..16:1,4", "--skip", "fuse", "--inputs", "in.npz", "--seconds", 0.01]
+    tw("explain", "m.onnx", *sizes, "--html", "r.html")
+    steps = page_data((tmp_path / "r.html").read_text())["steps"]
+    assert len(steps) == 9
+    for step in steps:
+        assert step["name"].split()[0] == step["members"][0][0]
+        assert step["calls"] == int(step["name"].endswith(" n=4"))
+    assert tw("explain", "m.onnx", *sizes).count("not called for these sizes") == 6
+
+
 def test_the_page_is_whole_and_needs_nothing_else(tw, two_kernels, tmp_path):
     tw("explain", two_kernels, "--html", "r.html", "--seconds", 0.01)
     page = (tmp_path / "r.html").read_text()

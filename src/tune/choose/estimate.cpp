@@ -74,7 +74,7 @@ double estimated_cycles(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
   schedule::Schedule s(canonical(blocks), spec.instructions);
   if (!only_blocks(blocks)) return 0;
   Choices by_model;
-  inline_stages(s, by_model);
+  inline_stages(s, constants, by_model);
   const ir::LoopFunc func = s.func();
   if (!winograd_fits(func, spec)) return kNever;
   const Sizes sizes(func);
