@@ -51,6 +51,7 @@ class GraphFacts {
       const auto& [node, use] = compiled_.calls[next++];
       const BuiltKernel& kernel = compiled_.kernels.kernels[use->kernel];
       step.plain = kernel.plain;
+      step.origin = kernel.origin;
       step.tuned = kernel.tuned;
       step.refused = kernel.refused;
       work(kernel, step);

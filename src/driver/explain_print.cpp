@@ -32,7 +32,7 @@ const char* name_of(PlanValue::Storage storage) {
 /// Tuned or not, and what came of it.
 std::string schedule_of(const Explanation::Step& s) {
   if (!s.refused.empty()) return str("untuned: its record is not used: ", s.refused);
-  return s.tuned.empty() ? "untuned" : str("tuned: ", s.tuned);
+  return s.origin == ScheduleOrigin::Untuned ? "untuned" : str(name(s.origin), ": ", s.tuned);
 }
 
 json of(const Explanation::Step& s) {

@@ -39,7 +39,7 @@ CodeImage link(const BuiltKernels& built) {
 void require_tuned(const BuiltKernels& built, const ir::TargetSpec& target) {
   std::vector<std::string> notes;
   for (const BuiltKernel& k : built.kernels)
-    if (k.tuned.empty())
+    if (k.origin == ScheduleOrigin::Untuned || k.origin == ScheduleOrigin::Transferred)
       notes.push_back(str("`", k.name, "` ",
                           k.refused.empty() ? "has none" : str("cannot use its own: ", k.refused)));
   if (notes.empty()) return;

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -203,6 +204,47 @@ def test_the_page_works_in_a_browser(tw, two_kernels, tmp_path):
     assert "from step 0, conv_relu" in body
     assert dom.count('class="node') == 4  # two kernels, the input and the output
     assert "scale(1)" not in body and "scale(" in body
+
+
+@pytest.fixture
+def tuning_page(tw, two_kernels, tmp_path):
+    """What tuning prints, and its page; the model's name is hostile."""
+    name = "<i>two&.onnx"
+    (tmp_path / two_kernels).rename(tmp_path / name)
+    return tw("tune", name, "--budget", "10trials", "--records", "r.db", "--report", "r.html"), tmp_path / "r.html"
+
+
+def rows_of(page):
+    """The cells of the table as the tags say, header and all."""
+    return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
+
+
+def test_the_page_of_tuning_is_whole_and_needs_nothing_else(tuning_page):
+    text, path = tuning_page
+    page = path.read_text()
+    assert "<script" not in page and "http" not in page.replace("http-equiv", "") and "default-src 'none'" in page
+    assert "<h1>&lt;i&gt;two&amp;.onnx: " in page and "<i>" not in page
+    trials = int(re.search(r"^(\d+) trials", text, re.MULTILINE)[1])
+    assert trials >= 10 and f"{trials} trials, 0 of them failed" in page
+    header, *kernels = rows_of(page)
+    assert header[0] == "kernel" and all(len(k) == len(header) for k in kernels)
+    assert sorted(k[0] for k in kernels) == ["conv", "conv_relu"]
+    assert abs(sum(float(k[1].removesuffix(" %")) for k in kernels) - 100) < 1
+    assert sum(int(k[2]) for k in kernels) == trials
+    for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        width, height = (int(re.search(rf'{side}="(\d+)"', svg)[1]) for side in ("width", "height"))
+        for points in re.findall(r'points="([^"]*)"', svg):
+            assert all(0 <= float(x) <= width and 0 <= float(y) <= height for x, y in (p.split(",") for p in points.split()))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_page_of_tuning_works_in_a_browser(tuning_page, tmp_path):
+    _, path = tuning_page
+    dom = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile",
+                          "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120).stdout
+    # What the browser made of it is what was written.
+    assert [row[0] for row in rows_of(dom)] == [row[0] for row in rows_of(path.read_text())]
+    assert dom.count("<polyline") == path.read_text().count("<polyline") > 0
 
 
 def test_bench_writes_a_chrome_trace(tw, affine_file, tmp_path):
