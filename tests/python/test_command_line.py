@@ -289,7 +289,7 @@ def test_bash_completes_commands_and_options(tw, tmp_path):
     (tmp_path / "c.sh").write_text(tw("completion", "bash") + """
         complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilewright; echo "${COMPREPLY[@]}"; }
         complete_words tilewright co
-        complete_words tilewright bench --tr""")
+        complete_words tilewright bench --trac""")
     out = subprocess.run(["bash", tmp_path / "c.sh"], capture_output=True, text=True).stdout.splitlines()
     assert out == ["compile completion", "--trace"]
 
