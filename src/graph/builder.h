@@ -39,7 +39,12 @@ class Builder {
 
   /// A node whose results have types already.
   void add(Node node) { open_.back().nodes.push_back(std::move(node)); }
-  const std::vector<Node>& nodes() const { return open_.back().nodes; }  // so far, in this body
+  /// The last node of the open function, for who keeps them himself.
+  Node take_last() {
+    Node node = std::move(open_.back().nodes.back());
+    open_.back().nodes.pop_back();
+    return node;
+  }
 
   /// Results of an ONNX node get the names the model gives them.
   void output(const OnnxNode& node, ValueId value) { outputs(node, {value}); }

@@ -3,6 +3,8 @@
 
 #include <set>
 #include <sstream>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "graph/op_def.h"
 #include "graph/print.h"
@@ -28,15 +30,16 @@ std::string listed(const List& list, F&& text) {
 class Printer {
  public:
   Printer(const Graph& graph, int64_t max_elements) : graph_(graph), max_elements_(max_elements) {
-    std::set<std::string> taken;
+    std::unordered_set<std::string> taken;
+    std::unordered_map<std::string, int> last;  // number behind a name
     for (const SymbolInfo& s : graph.symbols) {
       std::string name;
       for (const char c : s.symbol.var.name())
         name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
       if (!ir::is_name(name) || ir::is_reserved(name)) name.insert(0, "n_");
       const std::string base = name;
-      for (int i = 1; !taken.insert(name).second; ++i) name = str(base, "_", i);
-      names_[s.symbol.var] = ir::Var(name);
+      for (int& i = last[base]; !taken.insert(name).second;) name = str(base, "_", ++i);
+      if (name != s.symbol.var.name()) names_[s.symbol.var] = ir::Var(name);
     }
   }
 

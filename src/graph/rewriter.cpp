@@ -16,15 +16,18 @@ Graph Rewriter::run(Graph graph, PassContext& context, Rule rule) {
 Rewriter::Rewriter(Graph graph, const Services& services)
     : functions_(std::move(graph.functions)), builder_(std::move(graph)), services_(services) {
   first_new_ = static_cast<ValueId>(builder_.graph().values.size());
+  uses_.resize(builder_.graph().values.size());
+  makers_.resize(builder_.graph().values.size());
   for (const Function& f : functions_) count_uses(f);
 }
 
 void Rewriter::count_uses(const Function& f) {
   for (const Node& n : f.nodes) {
-    for (const ValueId id : n.inputs) ++uses_[id];
+    for (const ValueId id : n.inputs)
+      if (id != kNoValue) ++uses_[static_cast<size_t>(id)];
     for (const Function& body : n.bodies) count_uses(body);
   }
-  for (const ValueId id : f.outputs) ++uses_[id];
+  for (const ValueId id : f.outputs) ++uses_[static_cast<size_t>(id)];
 }
 
 ValueId Rewriter::resolve(ValueId id) const {
@@ -34,20 +37,16 @@ ValueId Rewriter::resolve(ValueId id) const {
 }
 
 Graph Rewriter::run(Rule rule) {
-  std::vector<Function> done;
   for (Function& f : functions_) {
     builder_.begin_body(f.name);
     function(f, rule);
-    Function out = builder_.end_body(f.outputs);
-    out.inputs = f.inputs;
+    const Function made = builder_.end_body({});
     // Checks of the main function stand in the graph, those of others in themselves.
-    std::vector<Check>& checks = done.empty() ? builder_.graph().checks : f.checks;
-    checks.insert(checks.end(), out.checks.begin(), out.checks.end());
-    out.checks = done.empty() ? std::vector<Check>{} : std::move(f.checks);
-    done.push_back(std::move(out));
+    std::vector<Check>& checks = &f == &functions_[0] ? builder_.graph().checks : f.checks;
+    checks.insert(checks.end(), made.checks.begin(), made.checks.end());
   }
   Graph graph = builder_.take();
-  graph.functions = std::move(done);
+  graph.functions = std::move(functions_);
   if (!changed_) return graph;
   for (SymbolInfo& s : graph.symbols) {
     if (FromElement* e = std::get_if<FromElement>(&s.source)) e->value = resolve(e->value);
@@ -59,38 +58,52 @@ Graph Rewriter::run(Rule rule) {
 
 void Rewriter::function(Function& f, Rule rule) {
   scopes_.push_back(next_scope_++);
+  lists_.emplace_back();
   for (Node& n : f.nodes) {
     for (ValueId& id : n.inputs) id = resolve(id);
     for (Function& body : n.bodies) {
       builder_.begin_body(body.name);
       function(body, rule);
-      Function out = builder_.end_body(body.outputs);
-      out.inputs = std::move(body.inputs);
-      out.checks.insert(out.checks.begin(), body.checks.begin(), body.checks.end());
-      body = std::move(out);
+      const Function made = builder_.end_body({});
+      body.checks.insert(body.checks.end(), made.checks.begin(), made.checks.end());
     }
-    builder_.set_origin(n.origin);
+    at_ = &n;
     if (rule(*this, n)) {
       changed_ = true;
       continue;
     }
     keep(n);
-    builder_.add(std::move(n));
   }
   for (ValueId& id : f.outputs) id = resolve(id);
+  collect(f, lists_.back());
+  lists_.pop_back();
   scopes_.pop_back();
 }
 
-void Rewriter::keep(const Node& node) {
+void Rewriter::keep(Node& node) {
+  lists_.back().push_back(&node);
   if (!node.bodies.empty()) return;
-  nodes_.push_back(node);
   for (const ValueId id : node.outputs)
-    if (id != kNoValue) makers_[id] = &nodes_.back();
+    if (id != kNoValue) makers_[static_cast<size_t>(id)] = &node;
+}
+
+/// Puts the nodes where the function has its own; nobody sees from outside who made its values.
+void Rewriter::collect(Function& f, const std::vector<Node*>& nodes) {
+  bool same = nodes.size() == f.nodes.size();
+  for (size_t i = 0; same && i < nodes.size(); ++i) same = nodes[i] == &f.nodes[i];
+  for (const Node* n : nodes)
+    for (const ValueId id : n->outputs)
+      if (id != kNoValue) makers_[static_cast<size_t>(id)] = nullptr;
+  if (same) return;
+  std::vector<Node> now;
+  now.reserve(nodes.size());
+  for (Node* n : nodes) now.push_back(std::move(*n));
+  f.nodes = std::move(now);
 }
 
 const Node* Rewriter::maker(ValueId id) const {
-  const auto found = makers_.find(id);
-  return found == makers_.end() ? nullptr : found->second;
+  const auto at = static_cast<size_t>(id);
+  return id != kNoValue && at < makers_.size() ? makers_[at] : nullptr;
 }
 
 const Node* Rewriter::maker(ValueId id, std::string_view op) const {
@@ -99,13 +112,16 @@ const Node* Rewriter::maker(ValueId id, std::string_view op) const {
 }
 
 int Rewriter::uses(ValueId id) const {
-  const auto found = uses_.find(id);
-  return found == uses_.end() ? 0 : found->second;
+  const auto at = static_cast<size_t>(id);
+  return id != kNoValue && at < uses_.size() ? uses_[at] : 0;
 }
 
 ValueId Rewriter::call(const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs) {
+  builder_.set_origin(at_->origin);
   const ValueId id = builder_.call(op, attrs, inputs);
-  keep(builder_.nodes().back());
+  nodes_.push_back(builder_.take_last());
+  makers_.resize(builder_.graph().values.size());
+  keep(nodes_.back());
   return id;
 }
 
@@ -135,7 +151,9 @@ bool Rewriter::replace(ValueId old, ValueId now) {
   if (!same(builder_.type(old), builder_.type(now))) return false;
   changed_ = true;
   replaced_[old] = now;
-  uses_[now] += uses(old);
+  const int more = uses(old);
+  if (static_cast<size_t>(now) >= uses_.size()) uses_.resize(builder_.graph().values.size());
+  uses_[static_cast<size_t>(now)] += more;
   Graph& graph = builder_.graph();
   if (now >= first_new_ && old < first_new_)
     std::swap(graph.value(old).name, graph.value(now).name);

@@ -62,16 +62,19 @@ class Rewriter {
   Graph run(Rule rule);
   void function(Function& f, Rule rule);
   void count_uses(const Function& f);
-  void keep(const Node& node);
+  void keep(Node& node);
+  void collect(Function& f, const std::vector<Node*>& nodes);
   ValueId resolve(ValueId id) const;
 
   std::vector<Function> functions_;  // before the pass
   Builder builder_;
   const Services& services_;
-  std::deque<Node> nodes_;  // after the pass, at fixed places
-  std::unordered_map<ValueId, const Node*> makers_;
+  std::deque<Node> nodes_;                 // made by the pass, at fixed places
+  std::vector<std::vector<Node*>> lists_;  // of every open function: its nodes after the pass
+  const Node* at_ = nullptr;               // that the rule looks at
+  std::vector<const Node*> makers_;        // by value
   std::unordered_map<ValueId, ValueId> replaced_;
-  std::unordered_map<ValueId, int> uses_;
+  std::vector<int> uses_;  // by value
   std::vector<int> scopes_;
   int next_scope_ = 0;
   ValueId first_new_ = 0;  // values from here on were made by the pass

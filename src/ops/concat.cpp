@@ -110,7 +110,20 @@ void concat_from_onnx(const OnnxNode& n, Builder& g) {
   std::vector<ValueId> inputs;
   for (size_t i = 0; i < n.inputs.size(); ++i) inputs.push_back(n.need(i));
   n.need(0);
-  g.output(n, g.call(op("concat"), AxisAttrs{n.attr_int("axis", 1)}, inputs));
+  // The offset of each input is the sum of all extents before it, so that what a kernel of
+  // thousands computes would be without end.
+  constexpr size_t kMost = 256;
+  const AxisAttrs attrs{n.attr_int("axis", 1)};
+  while (inputs.size() > kMost) {
+    std::vector<ValueId> joined;
+    for (size_t first = 0; first < inputs.size(); first += kMost)
+      joined.push_back(g.call(
+          op("concat"), attrs,
+          {inputs.begin() + static_cast<ptrdiff_t>(first),
+           inputs.begin() + static_cast<ptrdiff_t>(std::min(first + kMost, inputs.size()))}));
+    inputs = std::move(joined);
+  }
+  g.output(n, g.call(op("concat"), attrs, inputs));
 }
 
 // split: input 1 lists the extents of the results; without it they are equal, the last one less

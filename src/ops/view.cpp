@@ -173,7 +173,7 @@ std::vector<Type> infer_squeeze(const Call& call) {
       dropped = ir::logical_or(dropped, ir::eq(a, Dim(static_cast<int64_t>(d))));
     dropped = call.simple(dropped);
     place.push_back(choose(dropped, Dim(-1), kept));
-    kept = kept + choose(dropped, Dim(0), Dim(1));
+    kept = call.extent(kept + choose(dropped, Dim(0), Dim(1)));
   }
   for (size_t k = 0; k + axes.size() < in.size(); ++k)
     out.push_back(call.extent(at_axis(place, in, static_cast<int64_t>(k), Dim(1))));
