@@ -6,6 +6,7 @@
 
 #include "driver/compile.h"
 #include "driver/kernel_cache.h"
+#include "driver/machine.h"
 #include "frontend/onnx/import.h"
 #include "module/writer.h"
 #include "progress.h"
@@ -56,12 +57,12 @@ graph::Graph ModelArguments::read() const {
 
 driver::ModelOptions ModelArguments::options() const {
   driver::ModelOptions options;
-  options.target = driver::target_from_name(targets.at(0));
+  if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
+  options.target = driver::target_with_rates(targets.at(0));
   for (size_t i = 1; i < targets.size(); ++i)
-    options.more_targets.push_back(driver::target_from_name(targets[i]));
+    options.more_targets.push_back(driver::target_with_rates(targets[i]));
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
-  if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
   std::vector<ir::TargetSpec> machines = options.more_targets;
   machines.push_back(options.target);
   options.schedules = driver::schedules_of(

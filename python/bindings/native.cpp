@@ -12,6 +12,7 @@
 #include "bind_schedule.h"
 #include "bind_tune.h"
 #include "driver/kernel_cache.h"
+#include "driver/machine.h"
 #include "driver/model.h"
 #include "driver/reference.h"
 #include "error.h"
@@ -86,13 +87,13 @@ nb::tuple compile(const nb::object& model, const std::string& target, const Dims
   const graph::Graph graph = read(model, dims);
   std::vector<std::string> warnings;
   driver::ModelOptions options;
-  options.target = target::parse_target(target);
+  if (cache) options.cache = std::make_shared<driver::KernelCache>();
+  options.target = driver::target_with_rates(target);
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   options.warn = [&](const std::string& line) { warnings.push_back(line); };
   options.schedules = driver::schedules_of(
       {.records = records, .shipped = shipped, .transfer = transfer}, {&options.target, 1});
-  if (cache) options.cache = std::make_shared<driver::KernelCache>();
   Module module;
   {
     nb::gil_scoped_release released;
@@ -105,7 +106,7 @@ std::string emit(const nb::object& model, const std::string& stage, const std::s
                  const Dims& dims, const std::vector<std::string>& skip,
                  const std::string& precision) {
   driver::ModelOptions options;
-  options.target = target::parse_target(target);
+  options.target = driver::target_with_rates(target);
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   return driver::emit_model(read(model, dims), options, stage);

@@ -58,11 +58,12 @@ Builder::Builder() {
 Builder::Builder(Graph graph) : Builder() {
   graph_ = std::move(graph);
   graph_.functions.clear();
-  for (const Value& v : graph_.values) names_.emplace(v.name, 1);
 }
 
 std::string Builder::fresh(std::string name) {
   if (name.empty()) name = "v";
+  if (names_.empty())  // most passes make no value
+    for (const Value& v : graph_.values) names_.emplace(v.name, 1);
   const int seen = names_[name]++;
   if (!seen) return name;
   return fresh(str(name, "_", seen));

@@ -48,7 +48,7 @@ double weight(const ir::Expr& e) {
 
 /// Calls f(expression, how often it is evaluated) for every value of a stage.
 template <class F>
-void for_each_value(const Graph& graph, const te::Stage& stage, double times, F&& f) {
+void for_each_value(Graph& graph, const te::Stage& stage, double times, F&& f) {
   if (const te::Compute* c = stage->as<te::Compute>()) {
     for (const auto* axes : {&c->axes, &c->reduce_axes})
       for (const te::Iter& axis : *axes) times *= estimate(graph, axis.extent);
@@ -146,13 +146,12 @@ bool sums_rows_of(Graph& graph, const Node& n, size_t input) {
   return found && ok;
 }
 
-double estimate(const Graph& graph, const Dim& dim) {
+double estimate(Graph& graph, const Dim& dim) {
   if (const std::optional<int64_t> c = ir::const_int(dim)) return static_cast<double>(*c);
   ir::VarMap likely;
   for (const ir::Var& var : ir::vars_of(dim)) {
-    const auto found = std::ranges::find(
-        graph.symbols, var, [](const SymbolInfo& s) -> const ir::Var& { return s.symbol.var; });
-    if (found == graph.symbols.end()) continue;
+    const SymbolInfo* found = graph.symbol_index.with_var(graph.symbols, *var);
+    if (!found) continue;
     const ir::Symbol& s = found->symbol;
     likely[var] = s.likely.empty() ? std::clamp(int64_t{64}, std::max<int64_t>(s.min, 1),
                                                 std::max<int64_t>(s.max, 1))
@@ -162,7 +161,7 @@ double estimate(const Graph& graph, const Dim& dim) {
   return value ? static_cast<double>(std::max<int64_t>(*value, 1)) : 64;
 }
 
-double estimate_elements(const Graph& graph, const Shape& shape) {
+double estimate_elements(Graph& graph, const Shape& shape) {
   double product = 1;
   for (const Dim& d : shape) product *= estimate(graph, d);
   return product;

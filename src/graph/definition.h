@@ -37,7 +37,7 @@ struct NodeCost {
 NodeCost cost_of(Graph& graph, const Node& node);
 
 /// A formula with a likely value for every symbol.
-double estimate(const Graph& graph, const Dim& dim);
-double estimate_elements(const Graph& graph, const Shape& shape);
+double estimate(Graph& graph, const Dim& dim);
+double estimate_elements(Graph& graph, const Shape& shape);
 
 }  // namespace tilewright::graph

@@ -7,8 +7,6 @@
 #include "graph/definition.h"
 #include "graph/op_def.h"
 #include "ir/rewrite.h"
-#include "support/diagnostic.h"
-#include "support/str.h"
 
 namespace tilewright::graph {
 namespace {
@@ -30,42 +28,33 @@ bool may_give_sizes(const Value& value) {
   return !count || *count <= kMaxElements;
 }
 
-void Dependence::know_symbols() {
-  constexpr size_t kMost = 8'000'000;
-  for (; known_ < graph_.symbols.size(); ++known_) {
-    const SymbolInfo& s = graph_.symbols[known_];
-    std::vector<ValueId> from;
-    if (const FromElement* e = std::get_if<FromElement>(&s.source)) from.push_back(e->value);
-    if (const FromExtent* e = std::get_if<FromExtent>(&s.source)) from.push_back(e->value);
-    if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
-      for (const ir::Var& var : ir::vars_of(f->formula))
-        if (const auto found = sources_.find(var); found != sources_.end())
-          from.insert(from.end(), found->second.begin(), found->second.end());
-    std::sort(from.begin(), from.end());
-    from.erase(std::unique(from.begin(), from.end()), from.end());
-    // Each stands with all that it follows from; in chains of thousands that is without end.
-    listed_ += from.size();
-    if (listed_ > kMost)
-      throw Error({.code = "graph.sizes.sources",
-                   .at = {},
-                   .message = "the sizes of the model follow from too many values, step by step",
-                   .notes = {str("at ", s.origin.text)},
-                   .help = "give the model's dimensions values with --dim, or cut it in two"});
-    sources_.emplace(s.symbol.var, std::move(from));
-  }
-}
-
-void Dependence::sources(const ir::Expr& e, std::vector<ValueId>& out) {
+void Dependence::symbols(const ir::Expr& e, std::vector<size_t>& out) {
   if (!e || ir::const_int(e)) return;
-  know_symbols();
-  for (const ir::Var& var : ir::vars_of(e))
-    if (const auto found = sources_.find(var); found != sources_.end())
-      out.insert(out.end(), found->second.begin(), found->second.end());
+  ir::walk(e, [&](const ir::VarNode& var) {
+    if (const SymbolInfo* s = graph_.symbol_index.with_var(graph_.symbols, var))
+      out.push_back(static_cast<size_t>(s - graph_.symbols.data()));
+  });
 }
 
-void Dependence::sources(const Type& type, std::vector<ValueId>& out) {
-  if (const TensorType* t = type.tensor())
-    for (const Dim& d : t->shape) sources(d, out);
+ValueId Dependence::source(size_t symbol, std::vector<size_t>& symbols) {
+  const auto& source = graph_.symbols[symbol].source;
+  if (const FromElement* e = std::get_if<FromElement>(&source)) return e->value;
+  if (const FromExtent* e = std::get_if<FromExtent>(&source)) return e->value;
+  if (const FromFormula* f = std::get_if<FromFormula>(&source)) this->symbols(f->formula, symbols);
+  return kNoValue;
+}
+
+std::vector<ValueId> Dependence::sources(std::vector<size_t> symbols, std::vector<bool>& followed) {
+  followed.resize(graph_.symbols.size());
+  std::vector<ValueId> out;
+  while (!symbols.empty()) {
+    const size_t symbol = symbols.back();
+    symbols.pop_back();
+    if (followed[symbol]) continue;
+    followed[symbol] = true;
+    if (const ValueId id = source(symbol, symbols); id != kNoValue) out.push_back(id);
+  }
+  return out;
 }
 
 bool Dependence::reads(const Node& node, size_t i) {
@@ -83,15 +72,16 @@ void Dependence::collect(const Node& node, Needs& out) {
     if (id == kNoValue) continue;
     if (reads(node, i)) out.data.push_back(id);
     if (has_elements(graph_, id))
-      for (const Dim& e : *graph_.value(id).elements) sources(e, out.sizes);
+      for (const Dim& e : *graph_.value(id).elements) symbols(e, out.symbols);
     else if (!graph_.value(id).constant && may_give_sizes(graph_.value(id)))
       out.sizes.push_back(id);
   }
   for (const ValueId id : node.outputs)
-    if (id != kNoValue) sources(graph_.type(id), out.sizes);
+    if (const TensorType* t = id == kNoValue ? nullptr : graph_.type(id).tensor())
+      for (const Dim& d : t->shape) symbols(d, out.symbols);
   for (const Function& body : node.bodies) {
     for (const Node& inner : body.nodes) collect(inner, out);
-    for (const Check& c : body.checks) sources(c.condition, out.sizes);
+    for (const Check& c : body.checks) symbols(c.condition, out.symbols);
     out.data.insert(out.data.end(), body.outputs.begin(), body.outputs.end());
   }
 }

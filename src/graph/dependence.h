@@ -3,7 +3,6 @@
 // are read from: a node between `%n = …` and a dimension that is element 0 of `%n`.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -40,9 +39,13 @@ class Dependence {
   /// The graph may get symbols that definitions ask for.
   explicit Dependence(Graph& graph) : graph_(graph) {}
 
-  /// Values that a formula's symbols are read from.
-  void sources(const ir::Expr& e, std::vector<ValueId>& out);
-  void sources(const Type& type, std::vector<ValueId>& out);
+  /// Symbols that a formula mentions, by their places in the graph's list; perhaps several times.
+  void symbols(const ir::Expr& e, std::vector<size_t>& out);
+  /// The value that a symbol is read from. One that follows from others gives none, and adds those.
+  ValueId source(size_t symbol, std::vector<size_t>& symbols);
+  /// All values that the symbols are read from, by way of others too. Leaves out what was followed
+  /// before, by symbol, and adds to that.
+  std::vector<ValueId> sources(std::vector<size_t> symbols, std::vector<bool>& followed);
 
   /// Does the node read input i? A shape that is known as formulas is taken from those, and a view
   /// takes nothing but its first input.
@@ -51,18 +54,17 @@ class Dependence {
   struct Needs {
     std::vector<ValueId> data;   // read by it or by its bodies
     std::vector<ValueId> sizes;  // must be known before it starts
+    /// Likewise, and what they follow from: in chains of thousands all of that, listed for each
+    /// node, would be without end. Some may be read from what the node itself makes.
+    std::vector<size_t> symbols;
   };
   /// Values from outside of the node, perhaps several times.
   Needs needs(const Node& node);
 
  private:
   void collect(const Node& node, Needs& out);
-  void know_symbols();
 
   Graph& graph_;
-  std::unordered_map<ir::Var, std::vector<ValueId>> sources_;
-  size_t known_ = 0;   // symbols that sources_ has
-  size_t listed_ = 0;  // values in its lists
 };
 
 /// An integer tensor so small that operators may take single elements of it as sizes.

@@ -5,17 +5,18 @@
 
 namespace tilewright::graph {
 
-GroupOrder::GroupOrder(std::vector<std::vector<int>> producers)
+GroupOrder::GroupOrder(std::vector<std::vector<int>> producers, const std::vector<int>& order)
     : producers_(std::move(producers)),
       group_(producers_.size()),
       members_(producers_.size()),
       labels_(producers_.size()),
+      places_(producers_.size()),
       seen_(producers_.size(), 0) {
-  for (size_t i = 0; i < producers_.size(); ++i) {
-    const int node = static_cast<int>(i);
+  for (const int node : order) {
+    const auto i = static_cast<size_t>(node);
     group_[i] = node;
     members_[i] = {node};
-    places_.push_back(order_.insert(order_.end(), node));
+    places_[i] = order_.insert(order_.end(), node);
   }
   renumber();
 }

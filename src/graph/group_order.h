@@ -11,8 +11,8 @@ namespace tilewright::graph {
 /// cycle looks only at the groups between two.
 class GroupOrder {
  public:
-  /// Node i depends on `producers[i]`, all smaller than i.
-  explicit GroupOrder(std::vector<std::vector<int>> producers);
+  /// Node i depends on `producers[i]`, all of which stand before it in the order.
+  GroupOrder(std::vector<std::vector<int>> producers, const std::vector<int>& order);
 
   /// The number of the group that holds the node.
   int group_of(int node) const { return group_[static_cast<size_t>(node)]; }

@@ -29,36 +29,25 @@ bool is_outermost(const TensorType& t, int64_t axis) {
 
 Dim bytes_of(const TensorType& t) { return simplified(elements(t.shape) * (ir::bits(t.elem) / 8)); }
 
-const SymbolInfo& info_of(const Graph& graph, const ir::Var& var) {
-  const auto found =
-      std::ranges::find_if(graph.symbols, [&](const SymbolInfo& s) { return s.symbol.var == var; });
-  require(found != graph.symbols.end(), "a symbol that the graph does not have");
-  return *found;
-}
-
-bool is_aligned(const Graph& graph, const Dim& offset) {
+bool is_aligned(const Graph& graph, SymbolIndex& symbols, const Dim& offset) {
   arith::Context context;
   for (const ir::Var& var : ir::vars_of(offset)) {
-    const ir::Symbol& s = info_of(graph, var).symbol;
-    context.bind(var, arith::Interval{s.min, s.max});
+    const SymbolInfo* info = symbols.with_var(graph.symbols, *var);
+    require(info, "a symbol that the graph does not have");
+    context.bind(var, arith::Interval{info->symbol.min, info->symbol.max});
   }
   return context.can_prove_equal(offset % kMemoryAlignment, 0);
 }
 
-/// Does the formula follow from the dimensions of the inputs, so that the plan gives it a place?
-bool is_early(const Graph& graph, const Dim& formula) {
-  for (const ir::Var& var : ir::vars_of(formula)) {
-    const SymbolInfo& info = info_of(graph, var);
-    const FromFormula* f = std::get_if<FromFormula>(&info.source);
-    if (f ? !is_early(graph, f->formula) : !std::holds_alternative<FromInput>(info.source))
-      return false;
-  }
-  return true;
-}
-
 class Finder {
  public:
-  explicit Finder(const Graph& graph) : graph_(graph) {}
+  explicit Finder(const Graph& graph) : graph_(graph) {
+    for (const SymbolInfo& s : graph.symbols) {
+      const FromFormula* f = std::get_if<FromFormula>(&s.source);
+      if (f ? is_early(f->formula) : std::holds_alternative<FromInput>(s.source))
+        early_.insert(s.symbol.var.get());
+    }
+  }
 
   Parts run() {
     for (const Node& node : graph_.main().nodes) {
@@ -78,13 +67,20 @@ class Finder {
     return std::ranges::find(graph_.main().outputs, id) != graph_.main().outputs.end();
   }
 
+  /// Does the formula follow from the dimensions of the inputs, so that the plan gives it a place?
+  bool is_early(const Dim& formula) const {
+    bool early = true;
+    ir::walk(formula, [&](const ir::VarNode& var) { early = early && early_.contains(&var); });
+    return early;
+  }
+
   bool in_same_order(ValueId a, ValueId b) const {
     return channel_block(*graph_.type(a).tensor()) == channel_block(*graph_.type(b).tensor());
   }
 
   bool split(const Node& n, const std::vector<ValueId>& read) {
     const ValueId whole = n.inputs[0];
-    Pieces pieces = stretches(graph_, n);
+    Pieces pieces = stretches(graph_, symbols_, n);
     std::erase_if(pieces,
                   [&](const auto& piece) { return !std::ranges::count(read, piece.first); });
     if (pieces.empty() || graph_.value(whole).constant) return false;
@@ -97,15 +93,15 @@ class Finder {
   /// Its inputs are values that kernels write, each of them here and nowhere else.
   bool concat(const Node& n) {
     const ValueId whole = n.outputs[0];
-    const Pieces pieces = stretches(graph_, n);
+    const Pieces pieces = stretches(graph_, symbols_, n);
     if (pieces.empty() || is_output(whole) || graph_.value(whole).constant) return false;
     if (!std::ranges::all_of(graph_.type(whole).tensor()->shape,
-                             [&](const Dim& d) { return is_early(graph_, d); }))
+                             [&](const Dim& d) { return is_early(d); }))
       return false;
     std::unordered_set<ValueId> seen;
     for (const auto& [id, offset] : pieces)
       if (!made_.contains(id) || is_output(id) || graph_.value(id).constant ||
-          out_.places.contains(id) || !in_same_order(id, whole) || !is_early(graph_, offset) ||
+          out_.places.contains(id) || !in_same_order(id, whole) || !is_early(offset) ||
           !seen.insert(id).second)
         return false;
     for (const auto& [id, offset] : pieces) out_.places[id] = {whole, offset};
@@ -113,6 +109,8 @@ class Finder {
   }
 
   const Graph& graph_;
+  SymbolIndex symbols_;
+  std::unordered_set<const ir::ExprNode*> early_;  // variables of symbols
   Parts out_;
   std::unordered_set<ValueId> made_;  // by kernels, so far
 };
@@ -127,7 +125,7 @@ ValueId Parts::root(ValueId id) const {
 
 Parts parts_in_place(const Graph& graph) { return Finder(graph).run(); }
 
-Pieces stretches(const Graph& graph, const Node& node) {
+Pieces stretches(const Graph& graph, SymbolIndex& symbols, const Node& node) {
   if (!is_concat(node) && !is_split(node)) return {};
   const std::vector<ValueId>& list = is_concat(node) ? node.inputs : node.outputs;
   const ValueId whole_id = is_concat(node) ? node.outputs[0] : node.inputs[0];
@@ -139,7 +137,7 @@ Pieces stretches(const Graph& graph, const Node& node) {
   Dim before = 0;
   for (const ValueId id : list) {
     if (id == kNoValue) return {};
-    if (!is_aligned(graph, before)) return {};
+    if (!is_aligned(graph, symbols, before)) return {};
     out.emplace_back(id, before);
     before = simplified(before + bytes_of(*graph.type(id).tensor()));
   }

@@ -32,6 +32,7 @@ Parts parts_in_place(const Graph& graph);
 /// The pieces of a concat (its inputs) or split (its results) with their offsets, when each of them
 /// is one stretch of the whole at an address that kernels can take, if its channels lie in the same
 /// blocks as those of the whole; nothing otherwise.
-std::vector<std::pair<ValueId, Dim>> stretches(const Graph& graph, const Node& node);
+std::vector<std::pair<ValueId, Dim>> stretches(const Graph& graph, SymbolIndex& symbols,
+                                               const Node& node);
 
 }  // namespace tilewright::graph

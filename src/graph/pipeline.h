@@ -58,12 +58,13 @@ struct PassContext {
   std::vector<std::string> skip;                         // names of passes left out
   ir::Elem factors = ir::Elem::F32;                      // what products of f32 multiply
   std::function<void(const Pass&, const Graph&)> after;  // called after each pass; may be empty
-  std::vector<PassTime> times;                           // one entry per pass that ran
+  bool unchanged = false;       // said by a pass: it gave back the graph that it got
+  std::vector<PassTime> times;  // one entry per pass that ran
   FusionReport fusion;
   LayoutReport layouts;
 };
 
-/// Runs the passes in order and verifies the graph after each.
+/// Runs the passes in order and verifies the graph after each that changed it.
 Graph run(std::span<const Pass> passes, Graph graph, PassContext& context);
 
 /// What every model goes through.

@@ -5,8 +5,12 @@
 
 namespace tilewright::graph {
 
-Graph Rewriter::run(Graph graph, const Services& services, Rule rule) {
-  return Rewriter(std::move(graph), services).run(rule);
+Graph Rewriter::run(Graph graph, PassContext& context, Rule rule) {
+  Rewriter rewriter(std::move(graph), context.services);
+  Graph out = rewriter.run(rule);
+  context.unchanged =
+      !rewriter.changed_ && static_cast<ValueId>(out.values.size()) == rewriter.first_new_;
+  return out;
 }
 
 Rewriter::Rewriter(Graph graph, const Services& services)
@@ -44,6 +48,7 @@ Graph Rewriter::run(Rule rule) {
   }
   Graph graph = builder_.take();
   graph.functions = std::move(done);
+  if (!changed_) return graph;
   for (SymbolInfo& s : graph.symbols) {
     if (FromElement* e = std::get_if<FromElement>(&s.source)) e->value = resolve(e->value);
     if (FromExtent* e = std::get_if<FromExtent>(&s.source)) e->value = resolve(e->value);
@@ -65,7 +70,10 @@ void Rewriter::function(Function& f, Rule rule) {
       body = std::move(out);
     }
     builder_.set_origin(n.origin);
-    if (rule(*this, n)) continue;
+    if (rule(*this, n)) {
+      changed_ = true;
+      continue;
+    }
     keep(n);
     builder_.add(std::move(n));
   }
@@ -125,6 +133,7 @@ ValueId Rewriter::reshape(ValueId id, const Shape& shape) {
 
 bool Rewriter::replace(ValueId old, ValueId now) {
   if (!same(builder_.type(old), builder_.type(now))) return false;
+  changed_ = true;
   replaced_[old] = now;
   uses_[now] += uses(old);
   Graph& graph = builder_.graph();

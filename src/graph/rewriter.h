@@ -21,7 +21,8 @@ class Rewriter {
   /// returns false; calls it made then are dead.
   using Rule = FunctionRef<bool(Rewriter&, const Node&)>;
   /// The graph with the rule applied to every node of every function and body, in order.
-  static Graph run(Graph graph, const Services& services, Rule rule);
+  /// Tells the context whether any rule did something.
+  static Graph run(Graph graph, PassContext& context, Rule rule);
 
   const Graph& graph() { return builder_.graph(); }
   const Value& value(ValueId id) {
@@ -74,6 +75,7 @@ class Rewriter {
   std::vector<int> scopes_;
   int next_scope_ = 0;
   ValueId first_new_ = 0;  // values from here on were made by the pass
+  bool changed_ = false;
 };
 
 /// An attribute of a node by its name; an InternalError when the operator has none of this kind.

@@ -2,6 +2,7 @@
 #include "graph/verify.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,8 +21,12 @@ class Verifier {
       : graph_(graph),
         made_(graph.values.size()),
         open_(graph.values.size()),
-        depths_(graph.values.size()) {
+        named_(graph.values.size()),
+        depths_(graph.values.size()),
+        complete_(graph.symbols.size(), kOpen) {
+    symbols_.reserve(graph.symbols.size());
     for (const SymbolInfo& s : graph.symbols) symbol(s);
+    first_part_.push_back(parts_.size());
   }
 
   void run() {
@@ -45,49 +50,57 @@ class Verifier {
   }
 
   void symbol(const SymbolInfo& s) {
+    first_part_.push_back(parts_.size());
     if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
       ir::walk(f->formula, [&](const ir::VarNode& var) {
-        if (!symbols_.contains(&var))
+        const auto found = symbols_.find(&var);
+        if (found == symbols_.end())
           fail(str("symbol `", s.symbol.var.name(), "` is made of `", var.name,
                    "`, which comes later"));
+        parts_.push_back(found->second);
       });
-    if (!symbols_.emplace(s.symbol.var.get(), &s).second)
+    if (!symbols_.emplace(s.symbol.var.get(), symbols_.size()).second)
       fail(str("symbol `", s.symbol.var.name(), "` stands twice in the list"));
+  }
+  /// The symbols that the formula of one mentions.
+  std::span<const size_t> parts(size_t symbol) const {
+    return std::span(parts_).subspan(first_part_[symbol],
+                                     first_part_[symbol + 1] - first_part_[symbol]);
   }
 
   /// Is everything known that the formula of a value is made of, or of a check?
   void formula(const ir::Expr& e, const Value* value) {
-    std::vector<const SymbolInfo*> open;  // not known to be complete
-    const auto add = [&](const ir::Expr& formula) {
-      ir::walk(formula, [&](const ir::VarNode& var) {
-        // Chains of formulas are long, and every value may mention their end: each once.
-        if (!complete_.emplace(&var, 0).second) return;
-        const auto found = symbols_.find(&var);
-        if (found == symbols_.end())
-          fail(str(name_of(value), " mentions `", var.name, "`, no symbol"));
-        open.push_back(found->second);
-      });
+    std::vector<size_t> open;  // not known to be complete
+    const auto add = [&](size_t symbol) {
+      // Chains of formulas are long, and every value may mention their end: each once.
+      if (complete_[symbol] != kOpen) return;
+      complete_[symbol] = 0;
+      open.push_back(symbol);
     };
-    add(e);
+    ir::walk(e, [&](const ir::VarNode& var) {
+      const auto found = symbols_.find(&var);
+      if (found == symbols_.end())
+        fail(str(name_of(value), " mentions `", var.name, "`, no symbol"));
+      add(found->second);
+    });
     for (size_t i = 0; i < open.size(); ++i)
-      if (const FromFormula* f = std::get_if<FromFormula>(&open[i]->source)) add(f->formula);
-    std::ranges::sort(open);  // by their places in the list: each after those it is made of
-    for (const SymbolInfo* s : open) complete(*s, value);
+      for (const size_t part : parts(open[i])) add(part);
+    std::ranges::sort(open);  // each after those it is made of
+    for (const size_t s : open) complete(s, value);
   }
 
   /// Finds out until which function closes the symbol stays known.
-  void complete(const SymbolInfo& s, const Value* value) {
+  void complete(size_t symbol, const Value* value) {
+    const SymbolInfo& s = graph_.symbols[symbol];
     size_t depth = 0;
     if (const FromElement* e = std::get_if<FromElement>(&s.source))
       depth = source(e->value, s, value);
     else if (const FromExtent* x = std::get_if<FromExtent>(&s.source))
       depth = source(x->value, s, value);
-    else if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
-      ir::walk(f->formula,
-               [&](const ir::VarNode& var) { depth = std::max(depth, complete_.at(&var)); });
-    complete_[s.symbol.var.get()] = depth;
+    for (const size_t part : parts(symbol)) depth = std::max(depth, complete_[part]);
+    complete_[symbol] = depth;
     if (until_.size() <= depth) until_.resize(depth + 1);
-    until_[depth].push_back(s.symbol.var.get());
+    until_[depth].push_back(symbol);
   }
   size_t source(ValueId id, const SymbolInfo& s, const Value* value) const {
     if (!has(id))
@@ -135,6 +148,8 @@ class Verifier {
   }
 
   void name(ValueId id) {
+    if (named_[static_cast<size_t>(id)]) return;
+    named_[static_cast<size_t>(id)] = true;
     const auto [place, fresh] = names_.emplace(graph_.value(id).name, id);
     if (!fresh && place->second != id) fail(str("two values are called %", place->first));
   }
@@ -151,7 +166,7 @@ class Verifier {
   /// What the function made is not seen after it.
   void close(const Function& f, size_t depth) {
     if (depth < until_.size())
-      for (const ir::ExprNode* var : std::exchange(until_[depth], {})) complete_.erase(var);
+      for (const size_t symbol : std::exchange(until_[depth], {})) complete_[symbol] = kOpen;
     for (const ValueId id : f.inputs) open_[static_cast<size_t>(id)] = false;
     for (const Node& n : f.nodes)
       for (const ValueId id : n.outputs)
@@ -199,12 +214,16 @@ class Verifier {
 
   const Graph& graph_;
   const Node* at_ = nullptr;
-  std::vector<bool> made_, open_;
+  std::vector<bool> made_, open_, named_;
   size_t depth_ = 0;            // of the function that is looked at, inside of others
   std::vector<size_t> depths_;  // by value: of the function that makes it
-  std::unordered_map<const ir::ExprNode*, const SymbolInfo*> symbols_;  // by their variables
-  std::unordered_map<const ir::ExprNode*, size_t> complete_;  // all that they are made of is there
-  std::vector<std::vector<const ir::ExprNode*>> until_;  // by depth: until such a function closes
+  std::unordered_map<const ir::ExprNode*, size_t> symbols_;  // their places, by their variables
+  std::vector<size_t> parts_,
+      first_part_;  // what the formulas of symbols mention, one after another
+  /// By symbol: all that it is made of is there, until a function of this depth closes.
+  static constexpr size_t kOpen = SIZE_MAX;
+  std::vector<size_t> complete_;
+  std::vector<std::vector<size_t>> until_;  // by depth: such symbols
   std::unordered_map<std::string_view, ValueId> names_;
 };
 

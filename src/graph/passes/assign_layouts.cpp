@@ -25,6 +25,8 @@ namespace {
 
 // Values of one kernel whose combinations are all asked for.
 constexpr size_t kTogether = 4;
+// Values of one kernel that may have a choice at all; those of others stay row-major.
+constexpr size_t kChoices = 48;
 constexpr double kImpossible = 1e18;
 
 bool is_kernel(const Node& n) { return n.op->special == Special::Group || is_computed(*n.op); }
@@ -51,10 +53,8 @@ class Assignment {
     for (const Node& n : graph_.main().nodes)
       if (is_kernel(n)) add_costs(n, costs);
     const Choices best = cheapest(vars_.size(), costs);
-    for (size_t v = 0; v < vars_.size(); ++v) {
-      set(v, best.chosen[v]);
-      report(v, best, costs);
-    }
+    for (size_t v = 0; v < vars_.size(); ++v) set(v, best.chosen[v]);
+    report(best, costs);
     for (Node& n : graph_.main().nodes)
       if (is_kernel(n) && has_choice(n)) n = std::move(fastest(n).node);
   }
@@ -94,6 +94,13 @@ class Assignment {
     }
   }
 
+  size_t choices(const Node& n) const {
+    size_t count = 0;
+    for (const auto* ids : {&n.inputs, &n.outputs})
+      for (const ValueId id : *ids) count += id != kNoValue && block_of(id) > 0;
+    return count;
+  }
+
   /// Values that kernels alone make and read, and that hang together with an operator on channels.
   void find_candidates() {
     const Function& main = graph_.main();
@@ -103,24 +110,32 @@ class Assignment {
       for (const ValueId id : n.outputs)
         if (id != kNoValue && is_kernel(n) && !n.op->loops)
           possible.try_emplace(id, block_of(id) > 0);
-      if (!is_kernel(n) || n.op->loops) for_each_input(n, keep);
+      if (!is_kernel(n) || n.op->loops || choices(n) > kChoices) {
+        for_each_input(n, keep);
+        for_each_made(n, keep);
+      }
     }
     for (const ValueId id : main.outputs) keep(id);
     for (const SymbolInfo& s : graph_.symbols) {
       if (const FromElement* e = std::get_if<FromElement>(&s.source)) keep(e->value);
       if (const FromExtent* e = std::get_if<FromExtent>(&s.source)) keep(e->value);
     }
-    for (bool more = true; more;) {
-      more = false;
-      for (const Node& n : main.nodes) {
-        if (!is_kernel(n)) continue;
-        std::vector<ValueId> all = n.outputs;
-        all.insert(all.end(), n.inputs.begin(), n.inputs.end());
-        const bool near =
-            has_channels(n) || std::ranges::any_of(all, [&](ValueId id) { return wanted[id]; });
-        for (const ValueId id : all)
-          if (near && id != kNoValue && possible[id] && !wanted[id]) wanted[id] = more = true;
-      }
+    std::unordered_map<ValueId, std::vector<const Node*>> kernels;  // that make or read a value
+    std::vector<const Node*> open;
+    for (const Node& n : main.nodes) {
+      if (!is_kernel(n)) continue;
+      for (const auto* ids : {&n.outputs, &n.inputs})
+        for (const ValueId id : *ids)
+          if (id != kNoValue && possible[id]) kernels[id].push_back(&n);
+      if (has_channels(n)) open.push_back(&n);
+    }
+    while (!open.empty()) {
+      const Node* n = open.back();
+      open.pop_back();
+      for (const auto* ids : {&n->outputs, &n->inputs})
+        for (const ValueId id : *ids)
+          if (id != kNoValue && possible[id] && !std::exchange(wanted[id], true))
+            open.insert(open.end(), kernels[id].begin(), kernels[id].end());
     }
     for (const Node& n : main.nodes)
       for (const ValueId id : n.outputs)
@@ -209,21 +224,21 @@ class Assignment {
     for (const size_t v : vars) set(v, false);
   }
 
-  void report(size_t var, const Choices& best, const std::vector<CostTable>& costs) {
-    double here = 0, otherwise = 0;
+  void report(const Choices& best, const std::vector<CostTable>& costs) {
+    const size_t first = context_.layouts.size();
+    for (size_t v = 0; v < vars_.size(); ++v)
+      context_.layouts.push_back(
+          {.value = graph_.value(vars_[v]).name, .block = best.chosen[v] ? block_of(vars_[v]) : 0});
     for (const CostTable& t : costs) {
-      const auto found = std::ranges::find(t.vars, var);
-      if (found == t.vars.end()) continue;
       size_t at = 0;
       for (size_t i = 0; i < t.vars.size(); ++i)
         at |= static_cast<size_t>(best.chosen[t.vars[i]]) << i;
-      here += t.table[at];
-      otherwise += t.table[at ^ size_t{1} << (found - t.vars.begin())];
+      for (size_t i = 0; i < t.vars.size(); ++i) {
+        LayoutReason& of = context_.layouts[first + t.vars[i]];
+        of.cycles += t.table[at];
+        of.otherwise += t.table[at ^ size_t{1} << i];
+      }
     }
-    context_.layouts.push_back({.value = graph_.value(vars_[var]).name,
-                                .block = best.chosen[var] ? block_of(vars_[var]) : 0,
-                                .cycles = here,
-                                .otherwise = otherwise});
   }
 
   Graph& graph_;

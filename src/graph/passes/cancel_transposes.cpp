@@ -243,7 +243,7 @@ class Canceller {
 Graph cancel_transposes(Graph graph, PassContext& context) {
   const Regions regions(graph);
   Canceller cancel(regions);
-  return Rewriter::run(std::move(graph), context.services,
+  return Rewriter::run(std::move(graph), context,
                        [&](Rewriter& r, const Node& n) { return cancel(r, n); });
 }
 

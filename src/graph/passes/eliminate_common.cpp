@@ -72,7 +72,7 @@ class Common {
 ///            %y: f32[8] = add(%a, %a)
 Graph eliminate_common(Graph graph, PassContext& context) {
   Common common;
-  return Rewriter::run(std::move(graph), context.services,
+  return Rewriter::run(std::move(graph), context,
                        [&](Rewriter& r, const Node& n) { return common(r, n); });
 }
 

@@ -44,7 +44,7 @@ bool batch_norm(Rewriter& r, const Node& n) {
 ///            %y: f32[1, 8, 4, 4] = add(%a, %shift: const f32[8, 1, 1])
 /// Real-equal: the constants are computed in f64 and rounded once.
 Graph fold_batch_norm(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, batch_norm);
+  return Rewriter::run(std::move(graph), context, batch_norm);
 }
 
 }  // namespace tilewright::graph

@@ -87,10 +87,14 @@ class Folder {
 Graph fold_constants(Graph graph, PassContext& context) {
   Folder folder(graph, context.services);
   bool again = true;
+  context.unchanged = true;
   for (int round = 0; again && round < kMaxRounds; ++round) {
     again = false;
     for (const Function& f : graph.functions) again = folder.function(f) || again;
-    if (again) again = settle_symbols(graph);
+    if (again) {
+      context.unchanged = false;
+      again = settle_symbols(graph);
+    }
   }
   return graph;
 }

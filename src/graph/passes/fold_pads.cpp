@@ -100,7 +100,7 @@ bool fold(Rewriter& r, const Node& n) {
 /// Where the value is neutral: 0 for convolutions, averages and norms; -inf for maxima, or 0 of
 /// what is never negative.
 Graph fold_pads(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, fold);
+  return Rewriter::run(std::move(graph), context, fold);
 }
 
 }  // namespace tilewright::graph

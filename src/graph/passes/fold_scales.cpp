@@ -145,7 +145,7 @@ bool fold(Rewriter& r, const Node& n) {
 ///   after    %y: f32[1, 8, 4, 4] = conv(%x, %w', %bias)
 /// Only where nobody else reads the result. Real-equal: every weight is rounded once more.
 Graph fold_scales(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, fold);
+  return Rewriter::run(std::move(graph), context, fold);
 }
 
 }  // namespace tilewright::graph

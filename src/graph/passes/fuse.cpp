@@ -9,6 +9,7 @@
 #include "graph/group_order.h"
 #include "graph/parts.h"
 #include "graph/passes/passes.h"
+#include "graph/symbol_nodes.h"
 #include "ir/rewrite.h"
 #include "support/str.h"
 
@@ -58,9 +59,11 @@ std::vector<bool> reduced_dims(Graph& graph, const Node& node) {
 class Fuser {
  public:
   Fuser(Graph& graph, Function& function, const std::vector<Check>& checks, FusionReport& report)
-      : graph_(graph), function_(function), report_(report), order_(edges(checks)) {
+      : graph_(graph), function_(function), report_(report), order_(dependences(checks)) {
     for (const Node& n : function_.nodes) groups_.push_back(info_of(n));
     costs_.resize(function_.nodes.size());
+    permutes_.resize(function_.nodes.size());
+    joins_.resize(function_.nodes.size());
   }
 
   void run() {
@@ -98,13 +101,16 @@ class Fuser {
   int last_member(int group) const { return order_.members(group).back(); }
   std::string name_of(int n) const { return graph_.value(node(n).outputs[0]).name; }
 
-  /// Who makes what, who reads it; gives the dependences between nodes.
-  std::vector<std::vector<int>> edges(const std::vector<Check>& checks) {
+  /// Who makes what, who reads it; gives the dependences between nodes, and symbols.
+  GroupOrder dependences(const std::vector<Check>& checks) {
     Dependence dependence(graph_);
+    SymbolNodes symbols(graph_, dependence, makers_, static_cast<int>(function_.nodes.size()));
     std::vector<std::vector<int>> producers;
-    std::vector<ValueId> checked;
-    for (const Check& c : checks) dependence.sources(c.condition, checked);
-    escapes_.insert(checked.begin(), checked.end());
+    std::vector<int> order;
+    std::vector<size_t> checked;
+    std::vector<bool> followed;
+    for (const Check& c : checks) dependence.symbols(c.condition, checked);
+    for (const ValueId id : dependence.sources(std::move(checked), followed)) escapes_.insert(id);
     escapes_.insert(function_.outputs.begin(), function_.outputs.end());
     for (const Node& n : function_.nodes) {
       const int number = static_cast<int>(producers.size());
@@ -127,6 +133,14 @@ class Fuser {
         from.push_back(made->second);
         sizes.push_back(made->second);
       }
+      const size_t known = symbols.producers().size();
+      for (const int needed : symbols.needed(n, needs.symbols)) {
+        from.push_back(needed);
+        sizes.push_back(needed);
+      }
+      for (size_t s = known; s < symbols.producers().size(); ++s)
+        order.push_back(static_cast<int>(function_.nodes.size() + s));
+      order.push_back(number);
       std::sort(from.begin(), from.end());
       from.erase(std::unique(from.begin(), from.end()), from.end());
       producers.push_back(std::move(from));
@@ -136,7 +150,9 @@ class Fuser {
       for (const ValueId id : n.outputs)
         if (id != kNoValue) makers_[id] = number;
     }
-    return producers;
+    escapes_.insert(symbols.sources().begin(), symbols.sources().end());
+    producers.insert(producers.end(), symbols.producers().begin(), symbols.producers().end());
+    return GroupOrder(std::move(producers), order);
   }
 
   GroupInfo info_of(const Node& n) {
@@ -255,12 +271,17 @@ class Fuser {
   /// Is the node a concat that costs nothing when it and what it joins stay alone? What works
   /// element by element on its result reads the inputs in their stead, unless it is joined again.
   bool joins_in_place(int n) {
-    if (stretches(graph_, node(n)).empty() || node(n).op->name != "concat") return false;
+    std::optional<bool>& known = joins_[static_cast<size_t>(n)];
+    if (!known) known = find_joins_in_place(n);
+    return *known;
+  }
+  bool find_joins_in_place(int n) {
+    if (!is_stretched_concat(n)) return false;
     const ValueId result = node(n).outputs[0];
     if (escapes_.contains(result)) return false;
     bool joined = false, reads_elements = false;
     for (const int user : users_[result]) {
-      if (node(user).op->name == "concat" && !stretches(graph_, node(user)).empty())
+      if (is_stretched_concat(user))
         joined = true;
       else if (node(user).op->fusion == FusionKind::Injective ||
                node(user).op->fusion == FusionKind::Reduction)
@@ -274,12 +295,16 @@ class Fuser {
     });
   }
 
+  bool is_stretched_concat(int n) {
+    return node(n).op->name == "concat" && !stretches(graph_, graph_.symbol_index, node(n)).empty();
+  }
+
   /// The product of the group that reads what node n only puts into another order; n itself when
   /// there is none.
   int product_behind(int n, int group) {
     for (const ValueId id : node(n).outputs) {
       const auto users = users_.find(id);
-      if (users == users_.end() || !permutes_rows(graph_, node(n))) continue;
+      if (users == users_.end() || !permutes_node(n)) continue;
       for (const int user : users->second)
         if (order_.group_of(user) == group && node(user).op->fusion == FusionKind::OutFusable)
           return user;
@@ -289,8 +314,12 @@ class Fuser {
 
   /// Is it nothing but another order of rows, which costs nothing where they are read or written?
   bool permutes(int group) {
-    return std::ranges::all_of(order_.members(group),
-                               [&](int n) { return permutes_rows(graph_, node(n)); });
+    return std::ranges::all_of(order_.members(group), [&](int n) { return permutes_node(n); });
+  }
+  bool permutes_node(int n) {
+    std::optional<bool>& known = permutes_[static_cast<size_t>(n)];
+    if (!known) known = permutes_rows(graph_, node(n));
+    return *known;
   }
 
   /// product → softmax of its rows → product that sums over them: the scores of some queries at a
@@ -413,6 +442,7 @@ class Fuser {
   void rebuild() {
     std::vector<Node> nodes;
     for (const int group : order_.order()) {
+      if (static_cast<size_t>(group) >= function_.nodes.size()) continue;  // a symbol
       const std::vector<int>& members = order_.members(group);
       Node& first = function_.nodes[static_cast<size_t>(members[0])];
       if (!is_computed(*first.op)) {
@@ -452,9 +482,11 @@ class Fuser {
   std::vector<std::vector<Flow>> flows_;    // by node: what it reads
   std::vector<std::vector<ValueId>> data_;  // by node: likewise
   std::vector<std::vector<int>> sizes_;     // by node: who makes what its sizes are read from
-  GroupOrder order_;                        // after what edges() fills
+  GroupOrder order_;                        // after what dependences() fills
   std::vector<GroupInfo> groups_;           // by the number of a group
+  // By node, once they are asked for.
   std::vector<std::optional<NodeCost>> costs_;
+  std::vector<std::optional<bool>> permutes_, joins_;
 };
 
 void fuse_function(Graph& graph, Function& function, const std::vector<Check>& checks,

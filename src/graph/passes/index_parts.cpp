@@ -97,7 +97,7 @@ bool index(Rewriter& r, const Node& n) {
 ///   after    %p: f32[1, 8, 3, 4, 16] = reshape(%x, [1, 8, 3, 4, 16])
 ///            %h: f32[1, 8, 4, 16] = select(%p) {axis = 2, index = 0}
 Graph index_parts(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, index);
+  return Rewriter::run(std::move(graph), context, index);
 }
 
 }  // namespace tilewright::graph

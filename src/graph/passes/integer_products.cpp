@@ -109,7 +109,7 @@ bool rewrite(Rewriter& r, const Node& n) {
 /// are exact, and scaled after and not before. Needs: nothing; before fold_constants, which would
 /// turn the weights into floats.
 Graph integer_products(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, rewrite);
+  return Rewriter::run(std::move(graph), context, rewrite);
 }
 
 }  // namespace tilewright::graph

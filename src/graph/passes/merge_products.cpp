@@ -133,7 +133,7 @@ Constant joined(Rewriter& r, const std::vector<ValueId>& ids, size_t axis) {
 /// order.
 Graph merge_products(Graph graph, PassContext& context) {
   Finder finder(graph);
-  return Rewriter::run(std::move(graph), context.services, [&](Rewriter& r, const Node& n) {
+  return Rewriter::run(std::move(graph), context, [&](Rewriter& r, const Node& n) {
     const auto place = n.outputs.empty() ? finder.places.end() : finder.places.find(n.outputs[0]);
     if (place == finder.places.end()) return false;
     Siblings& s = finder.groups[place->second.first];

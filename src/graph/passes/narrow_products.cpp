@@ -172,13 +172,18 @@ void narrow_weights(Graph& graph, std::vector<Node>& nodes, ir::Elem to) {
 /// fold_constants then casts the weights, and fuse puts the casts into the kernels around them.
 /// Changes results by the rounding of factors; does nothing unless `factors` of the context say so.
 Graph narrow_products(Graph graph, PassContext& context) {
-  if (context.factors == ir::Elem::F32) return graph;
+  if (context.factors == ir::Elem::F32) {
+    context.unchanged = true;
+    return graph;
+  }
   std::vector<Function> functions = std::move(graph.functions);
   for (Function& f : functions) narrow_weights(graph, f.nodes, context.factors);
   graph.functions = std::move(functions);
   Narrow rule(graph, context.factors);
-  return Rewriter::run(std::move(graph), context.services,
-                       [&](Rewriter& r, const Node& n) { return rule(r, n); });
+  graph = Rewriter::run(std::move(graph), context,
+                        [&](Rewriter& r, const Node& n) { return rule(r, n); });
+  context.unchanged = false;  // weights may be others
+  return graph;
 }
 
 }  // namespace tilewright::graph

@@ -124,7 +124,7 @@ bool recover(Rewriter& r, const Node& n) {
 /// A pattern is proved as A + B * f(P) with polynomials A, B, P of one value; only what nobody else
 /// reads is taken apart. Real-equal: sums and products are rounded in another order.
 Graph recover_activations(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, recover);
+  return Rewriter::run(std::move(graph), context, recover);
 }
 
 }  // namespace tilewright::graph

@@ -103,7 +103,7 @@ bool transpose_of_stacks(Rewriter& r, const Node& n) {
 /// are scaled after the sum and not before.
 /// Needs: recover_softmax.
 Graph recover_attention(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, [](Rewriter& r, const Node& n) {
+  return Rewriter::run(std::move(graph), context, [](Rewriter& r, const Node& n) {
     return scales_of_operands(r, n) || scale_of_result(r, n) || transpose_of_stacks(r, n);
   });
 }

@@ -161,7 +161,7 @@ bool recover(Rewriter& r, const Node& n) {
 /// equal: the result is rounded in another order. Batch norms with constant statistics are scales,
 /// which fold_scales knows.
 Graph recover_norms(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, recover);
+  return Rewriter::run(std::move(graph), context, recover);
 }
 
 }  // namespace tilewright::graph

@@ -39,7 +39,7 @@ bool recover(Rewriter& r, const Node& n) {
 ///   after    %y = softmax(%x) {axis = -1}
 /// Real-equal. Where the maximum is not taken off, exp may overflow before and does not after.
 Graph recover_softmax(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, recover);
+  return Rewriter::run(std::move(graph), context, recover);
 }
 
 }  // namespace tilewright::graph

@@ -22,16 +22,20 @@ class Sweep {
       const Dependence::Needs needs = dependence_.needs(*n);
       for (const ValueId id : needs.data) mark(id);
       for (const ValueId id : needs.sizes) mark(id);
+      for (const ValueId id : dependence_.sources(needs.symbols, followed_)) mark(id);
       kept.push_back(std::move(*n));
     }
     std::reverse(kept.begin(), kept.end());
+    removed_ = removed_ || kept.size() < f.nodes.size();
     f.nodes = std::move(kept);
   }
 
+  bool removed() const { return removed_; }
+
   void formula(const ir::Expr& e) {
-    std::vector<ValueId> from;
-    dependence_.sources(e, from);
-    for (const ValueId id : from) mark(id);
+    std::vector<size_t> symbols;
+    dependence_.symbols(e, symbols);
+    for (const ValueId id : dependence_.sources(std::move(symbols), followed_)) mark(id);
   }
 
  private:
@@ -46,6 +50,8 @@ class Sweep {
   Graph& graph_;
   Dependence dependence_;
   std::vector<bool> live_;
+  std::vector<bool> followed_;  // by symbol
+  bool removed_ = false;
 };
 
 }  // namespace
@@ -58,10 +64,11 @@ class Sweep {
 ///   after    %y: f32[n*4] = reshape(%x, %s)
 ///            return %y
 /// A check of sizes stays, and with it what its symbols are read from.
-Graph remove_dead(Graph graph, PassContext&) {
+Graph remove_dead(Graph graph, PassContext& context) {
   Sweep sweep(graph);
   for (const Check& c : graph.checks) sweep.formula(c.condition);
   for (Function& f : graph.functions) sweep.function(f);
+  context.unchanged = !sweep.removed();
   return graph;
 }
 

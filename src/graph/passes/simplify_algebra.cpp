@@ -221,7 +221,7 @@ constexpr AlgebraRule kRules[] = {
 ///   after    %y → %x
 /// The only change to numbers: -0.0 + 0.0 becomes -0.0.
 Graph simplify_algebra(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context.services, [](Rewriter& r, const Node& n) {
+  return Rewriter::run(std::move(graph), context, [](Rewriter& r, const Node& n) {
     if (n.outputs.size() != 1 || n.outputs[0] == kNoValue) return false;
     if (n.op->special == Special::View) return view(r, n);
     const auto rule = std::ranges::find(kRules, n.op->name, &AlgebraRule::op);
