@@ -9,7 +9,9 @@ transferred from the sources, and with its own records, in turn. The share of th
 summed over models whose tuned gain is beyond doubt. Files of records that are there are taken as they are.
 """
 import argparse
+import re
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -33,6 +35,14 @@ def tune(models, names, records, seconds):
         subprocess.run([PROGRAM, "tune", models / f"{name}.onnx", "--inputs", models / f"{name}.npz",
                         "--budget", f"{seconds}s", "--records", part], check=True)
     part.rename(records)
+
+
+def transferred_kernels(model, sources):
+    with tempfile.TemporaryDirectory() as folder:
+        text = subprocess.run([PROGRAM, "compile", model, "-v", "--no-shipped-records", "--records", sources, "--transfer",
+                               "-o", Path(folder) / "model.twm"], check=True, capture_output=True, text=True).stdout
+    found = re.search(r"(\d+) transferred", text)
+    return int(found[1]) if found else 0
 
 
 def race(model, sources, held_back, rounds):
@@ -69,7 +79,7 @@ def main():
         untuned, moved, tuned = (quantile(pooled(t)) for t in times)
         low, high = interval(times[2], times[0])
         moved_low, moved_high = interval(times[1], times[0])
-        print(f"{name}: {1e3 * untuned:.2f} ms untuned; transferred {untuned / moved:.3f}x ({moved_low:.3f} … {moved_high:.3f}), "
+        print(f"{name}: {transferred_kernels(args.models / f'{name}.onnx', sources)} kernels transferred; {1e3 * untuned:.2f} ms untuned; transferred {untuned / moved:.3f}x ({moved_low:.3f} … {moved_high:.3f}), "
               f"tuned {untuned / tuned:.3f}x ({low:.3f} … {high:.3f})", flush=True)
         if low > 1:
             gained, possible = gained + untuned - moved, possible + untuned - tuned
