@@ -13,6 +13,21 @@ namespace {
 constexpr size_t kTried = 4;     // near records, until one applies
 constexpr double kFarthest = 2;  // doublings of sizes: beyond, too little is alike
 
+std::optional<GivenSchedule> from_near(const tune::Task& task, tune::Records& records) {
+  for (const tune::Records::Near& near :
+       records.near(task.workload, tune::target_text(task.target), kTried)) {
+    if (near.distance > kFarthest) continue;
+    const std::optional<Transferred> found = transferred(task, near);
+    if (!found) continue;
+    return GivenSchedule{schedule::print(found->trace),
+                         str("not measured; of `", near.record.name, "`",
+                             near.same_kernel ? " on another machine" : " of other sizes",
+                             ", there ", gain_text(near.record.measurement.ratio)),
+                         ScheduleOrigin::Transferred};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string gain_text(const tune::Estimate& ratio) {
@@ -31,25 +46,6 @@ std::string_view name(ScheduleOrigin origin) {
   }
   throw InternalError("unknown origin of a schedule");
 }
-
-namespace {
-
-std::optional<GivenSchedule> from_near(const tune::Task& task, tune::Records& records) {
-  for (const tune::Records::Near& near :
-       records.near(task.workload, tune::target_text(task.target), kTried)) {
-    if (near.distance > kFarthest) continue;
-    const std::optional<Transferred> found = transferred(task, near);
-    if (!found) continue;
-    return GivenSchedule{schedule::print(found->trace),
-                         str("not measured; of `", near.record.name, "`",
-                             near.same_kernel ? " on another machine" : " of other sizes",
-                             ", there ", gain_text(near.record.measurement.ratio)),
-                         ScheduleOrigin::Transferred};
-  }
-  return {};
-}
-
-}  // namespace
 
 Schedules schedules_from(std::shared_ptr<tune::Records> records, bool transfer,
                          ScheduleOrigin origin) {

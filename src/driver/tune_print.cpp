@@ -52,7 +52,7 @@ std::string print(const TuneReport& r) {
   out += " share  trials  alone, 95 %              in the model             kernel\n";
   for (const TuneReport::Kernel& k : r.kernels)
     out += line("%5.1f %% %6lld   %-24s %-24s %s: %s\n", 100 * k.share,
-                static_cast<long long>(k.trials), gain(k.best).c_str(),
+                static_cast<long long>(k.trials), k.best.median < 1 ? gain(k.best).c_str() : "-",
                 k.tuned ? gain(k.in_model).c_str() : "-", k.name.c_str(), k.outcome.c_str());
   if (r.interrupted)
     return out + "interrupted: all records are kept; the same command goes on from here\n";
