@@ -57,7 +57,8 @@ class SpaceTuner {
       for (const tune::Point& p : points) candidates.push_back({task_, space_.apply(p).trace()});
       const std::vector<Record> batch = measured(runner, how, candidates, points);
       std::vector<tune::Trial> trials;
-      for (size_t i = 0; i < batch.size(); ++i) trials.push_back({points[i], ratio_of(batch[i])});
+      for (size_t i = 0; i < batch.size(); ++i)
+        if (says_something(batch[i])) trials.push_back({points[i], ratio_of(batch[i])});
       search_.report(trials);
       tried_ += static_cast<int64_t>(batch.size());
       if (options_.on_batch) options_.on_batch(batch);
@@ -71,6 +72,11 @@ class SpaceTuner {
  private:
   static double ratio_of(const Record& r) {
     return r.measurement.ok() ? r.measurement.ratio.median : INFINITY;
+  }
+
+  /// A trial that the runner could not make says nothing about its schedule.
+  static bool says_something(const Record& r) {
+    return r.measurement.verdict != tune::Verdict::Failed;
   }
 
   /// From what the file knows.
@@ -109,7 +115,11 @@ class SpaceTuner {
                            ", ", target::llvm::code_generator(task_->target)),
            .time = static_cast<int64_t>(std::time(nullptr)),
            .name = task_->name});
-    if (records_) records_->add(batch);
+    if (records_) {
+      std::vector<Record> kept = batch;
+      std::erase_if(kept, [](const Record& r) { return !says_something(r); });
+      records_->add(kept);
+    }
     out_.trials.insert(out_.trials.end(), batch.begin(), batch.end());
     return batch;
   }
