@@ -21,6 +21,9 @@ using schedule::Schedule;
 
 namespace {
 
+/// Of a window that is all unrolled; the factors of more of them do not stay in registers.
+constexpr int64_t kTapsInRegisters = 9;
+
 /// An iterator whose neighbours read parts of the same window, if there is one: its results share
 /// what they read. The last of several, whose results are the closest in memory.
 std::optional<size_t> window_row(const Stage& stage, size_t lane) {
@@ -67,7 +70,7 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   }
   const std::string name = stage.name();
   const bool possible = constant && taps <= kUnrolledTaps;
-  const bool unrolled = possible && choices.yes(name + ".unrolled", true);
+  const bool unrolled = possible && choices.yes(name + ".unrolled", taps <= kTapsInRegisters);
   const std::optional<size_t> row = possible ? window_row(stage, lane) : std::nullopt;
   std::vector<int64_t> fewer;  // than the row has
   for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16})
