@@ -47,7 +47,7 @@ def compiled(model, precision="f32", skip=()):
     out = CACHE / f"{model.stem}-{stamp}{''.join(flags).replace('--', '-')}.twm"
 
     def build(part):
-        subprocess.run([program, "compile", model, "-o", part, "--no-cache", *flags], check=True, capture_output=True, text=True)
+        subprocess.run([program, "compile", model, "-o", part, "--no-cache", "--no-shipped-records", *flags], check=True, capture_output=True, text=True)
     return out, kept(out, build)
 
 

@@ -199,6 +199,12 @@ def row(state, rounds):
             "rounds": len(used), "disturbed": disturbed, "raw": by_name}
 
 
+def allowed(contenders):
+    """How far from f64 a contender may be, of the greatest value, to count where precision is reduced: it holds for ours, and so
+    for all."""
+    return max(1.5 * contenders.get("openvino bf16", {}).get("difference", 0), 2 ** -7)
+
+
 def judge(row, empty):
     """Adds the best peer and the ratio to it; `empty` has the times of an empty model by engine."""
     raw = row.pop("raw")
@@ -207,7 +213,9 @@ def judge(row, empty):
     for n, c in row["contenders"].items():
         c["subtracted"] = less[n]
     time_of = lambda n: row["contenders"][n]["p20"] - less[n]
-    peers = [n for n in raw if n != ours]
+    row["limit"] = limit = allowed(row["contenders"])
+    row["too_far"] = [n for n in raw if row["contenders"][n].get("difference", 0) > limit]
+    peers = [n for n in raw if n != ours and n not in row["too_far"]]
     if ours and peers:
         best = min(peers, key=time_of)
         row |= {"ours": ours, "best_peer": best, "ratio": time_of(best) / time_of(ours),

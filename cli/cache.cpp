@@ -10,7 +10,7 @@ namespace {
 
 std::string amount(const DiskCache::Usage& usage) {
   char text[80];
-  std::snprintf(text, sizeof text, "%lld kernels, %.1f MB", static_cast<long long>(usage.entries),
+  std::snprintf(text, sizeof text, "%lld entries, %.1f MB", static_cast<long long>(usage.entries),
                 static_cast<double>(usage.bytes) / 1e6);
   return text;
 }
@@ -19,7 +19,7 @@ std::string amount(const DiskCache::Usage& usage) {
 
 Action add_cache(CLI::App& app) {
   const auto action = std::make_shared<std::string>("show");
-  CLI::App* c = app.add_subcommand("cache", "Show or clear the kernels kept of earlier compiles");
+  CLI::App* c = app.add_subcommand("cache", "Show or clear what is kept of earlier compiles");
   c->add_option("ACTION", *action, "show or clear")->check(CLI::IsMember({"show", "clear"}));
   c->footer("The place is $TILEWRIGHT_CACHE, else tilewright/ in $XDG_CACHE_HOME or ~/.cache.");
   return [action] {

@@ -44,6 +44,16 @@ void describe(const Module& module) {
   }
 }
 
+/// Where the schedules of the kernels come from.
+void describe(const driver::BuiltKernels& built) {
+  std::map<driver::ScheduleOrigin, size_t> counts;
+  for (const driver::BuiltKernel& k : built.kernels) ++counts[k.origin];
+  std::cout << built.kernels.size() << " kernels:";
+  for (const auto& [origin, count] : counts)
+    std::cout << (origin == counts.begin()->first ? " " : ", ") << count << " " << name(origin);
+  std::cout << "\n";
+}
+
 }  // namespace
 
 Action add_compile(CLI::App& app) {
@@ -60,7 +70,8 @@ Action add_compile(CLI::App& app) {
       "--emit", s->emit,
       "print graph, fused, te, loops, scheduled, final or code instead; of a .tw text also c");
   c->add_option("-o", s->output, "the file to write");
-  c->add_flag("-v", s->verbose, "say how much memory a run of the module takes");
+  c->add_flag("-v", s->verbose,
+              "say how much memory a run of the module takes, and how many kernels are tuned");
   c->add_option("--emit-c", s->c,
                 "write plain C11 that needs no runtime instead: FILE.c and FILE.h, or a folder")
       ->excludes("--target");
@@ -96,9 +107,12 @@ Action add_compile(CLI::App& app) {
                    .message = "no file to write the module to",
                    .notes = {},
                    .help = "name one with -o OUT.twm, or use --emit, --emit-library or --emit-c"});
-    const Module module = driver::compile_model(graph, s->model.options());
-    if (s->verbose) describe(module);
-    const std::string problem = write_module(module, s->output);
+    const driver::CompiledModel compiled = driver::compile_with_report(graph, s->model.options());
+    if (s->verbose) {
+      describe(compiled.module);
+      describe(compiled.kernels);
+    }
+    const std::string problem = write_module(compiled.module, s->output);
     if (!problem.empty())
       throw Error({.code = "driver.file.write",
                    .at = {},

@@ -6,6 +6,7 @@
 
 #include "driver/compile.h"
 #include "driver/kernel_cache.h"
+#include "driver/machine.h"
 #include "frontend/onnx/import.h"
 #include "module/writer.h"
 #include "progress.h"
@@ -31,6 +32,13 @@ void ModelArguments::add(CLI::App& command) {
   command.add_flag("--require-records", require_records, "refuse kernels that were never tuned")
       ->needs(from);
   command
+      .add_flag(
+          "--transfer", transfer,
+          "kernels without a record take the schedule of the nearest that has one, unmeasured")
+      ->needs(from);
+  command.add_flag("--no-shipped-records", no_shipped,
+                   "leave out the schedules that the compiler has for some processors");
+  command
       .add_option("--precision", precision,
                   "f32, or bf16: products of f32 multiply rounded factors, sums stay f32")
       ->check(CLI::IsMember({"f32", "bf16"}));
@@ -49,15 +57,16 @@ graph::Graph ModelArguments::read() const {
 
 driver::ModelOptions ModelArguments::options() const {
   driver::ModelOptions options;
-  options.target = driver::target_from_name(targets.at(0));
+  if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
+  options.target = driver::target_with_rates(targets.at(0));
   for (size_t i = 1; i < targets.size(); ++i)
-    options.more_targets.push_back(driver::target_from_name(targets[i]));
+    options.more_targets.push_back(driver::target_with_rates(targets[i]));
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
-  if (!no_cache) options.cache = std::make_shared<driver::KernelCache>();
-  if (!records.empty())
-    options.schedules = driver::schedules_from(
-        std::make_shared<tune::Records>(records, tune::Database::Mode::Existing));
+  std::vector<ir::TargetSpec> machines = options.more_targets;
+  machines.push_back(options.target);
+  options.schedules = driver::schedules_of(
+      {.records = records, .shipped = !no_shipped, .transfer = transfer}, machines);
   options.require_schedules = require_records;
   options.warn = [](const std::string& line) { std::cerr << "warning: " << line << "\n"; };
   options.progress = progress_bar("kernels");

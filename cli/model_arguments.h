@@ -16,7 +16,7 @@ struct ModelArguments {
   std::string model;
   std::vector<std::string> targets{"host"}, dims, skip;
   std::string records, precision = "f32";
-  bool no_cache = false, require_records = false;
+  bool no_cache = false, require_records = false, transfer = false, no_shipped = false;
 
   void add(CLI::App& command);
   bool is_text() const;    // a `.tw` file

@@ -61,6 +61,7 @@ int report(const tune::Imported& result) {
 struct State {
   std::string database, file, output;
   int64_t keep = 1;
+  bool chosen = false;
 };
 
 int import(const State& s) {
@@ -77,7 +78,8 @@ int import(const State& s) {
 
 void write_lines(const State& s) {
   Records records(s.database, Database::Mode::Existing);
-  if (s.output.empty()) return tune::export_lines(records, std::cout);
+  const tune::Exported which = s.chosen ? tune::Exported::Chosen : tune::Exported::All;
+  if (s.output.empty()) return tune::export_lines(records, std::cout, which);
   std::ofstream out(s.output, std::ios::binary);
   if (!out)
     throw Error({.code = "driver.file.write",
@@ -85,7 +87,7 @@ void write_lines(const State& s) {
                  .message = "cannot write `" + s.output + "`",
                  .notes = {},
                  .help = "name a place that can be written"});
-  tune::export_lines(records, out);
+  tune::export_lines(records, out, which);
 }
 
 }  // namespace
@@ -111,10 +113,12 @@ Action add_records(CLI::App& app) {
   };
   add("list", "One line for each kernel and machine", existing(list));
   add("best", "The best schedule of each kernel, as text", existing(best));
-  add("export", "Write all records as lines of JSON", [](const State& s) {
+  CLI::App* lines = add("export", "Write records as lines of JSON", [](const State& s) {
     write_lines(s);
     return 0;
-  })->add_option("-o", s->output, "the file to write; standard output without it");
+  });
+  lines->add_option("-o", s->output, "the file to write; standard output without it");
+  lines->add_flag("--chosen", s->chosen, "only those that tuning has kept, without single times");
   add("import", "Add the records of lines of JSON; broken lines are left out", import)
       ->add_option("FILE", s->file, "the lines")
       ->required();

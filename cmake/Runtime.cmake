@@ -12,7 +12,7 @@ function(tw_runtime_flags name)
     $<$<COMPILE_LANGUAGE:CXX>:-fno-threadsafe-statics>)
 endfunction()
 
-# The runtime as one object file, and its headers, inside of the compiler (src/driver/embedded.h).
+# The runtime as one object file, its headers, and tuning records, inside of the compiler (src/driver/embedded.h).
 function(tw_embed_runtime)
   set(folder ${PROJECT_BINARY_DIR}/embedded)
   set(object ${folder}/runtime.o)
@@ -23,8 +23,9 @@ function(tw_embed_runtime)
             $<TARGET_FILE:tw_module> $<TARGET_FILE:tw_support_bare>
     COMMAND ${CMAKE_STRIP} --strip-debug ${object})
   set(headers ${PROJECT_SOURCE_DIR}/include/tilewright)
+  set(records ${PROJECT_SOURCE_DIR}/src/driver/shipped_records.jsonl)
   set(text "")
-  foreach(file runtime=${object} runtime_h=${headers}/runtime.h kernel_h=${headers}/kernel.h)
+  foreach(file runtime=${object} runtime_h=${headers}/runtime.h kernel_h=${headers}/kernel.h records=${records})
     string(REGEX MATCH "^([^=]*)=(.*)$" ignored ${file})
     set(name tw_embedded_${CMAKE_MATCH_1})
     string(APPEND text "__asm__(\".pushsection .rodata\\n.balign 16\\n.globl ${name}_begin\\n${name}_begin:\\n\"\n"
@@ -32,7 +33,7 @@ function(tw_embed_runtime)
   endforeach()
   file(CONFIGURE OUTPUT ${folder}/embedded.c CONTENT "${text}" @ONLY)
   set_source_files_properties(${folder}/embedded.c PROPERTIES
-    OBJECT_DEPENDS "${object};${headers}/runtime.h;${headers}/kernel.h")
+    OBJECT_DEPENDS "${object};${headers}/runtime.h;${headers}/kernel.h;${records}")
   add_library(tw_embedded STATIC ${folder}/embedded.c)
   tw_link_layer(driver tw_embedded)
 endfunction()

@@ -166,9 +166,8 @@ std::vector<KernelFacts> facts_of(const driver::CompiledModel& model,
   size_t next = 0;
   for (const PlanStep& step : plan.steps) {
     if (step.kernel == kNone || next == model.calls.size()) continue;
-    const graph::Node& node = *model.calls[next++];
-    const driver::KernelUse& use = model.kernels.uses.at(&node);
-    if (auto facts = facts_of(step, node, model.kernels.kernels[use.kernel], plan.values, places))
+    const auto& [node, use] = model.calls[next++];
+    if (auto facts = facts_of(step, *node, model.kernels.kernels[use->kernel], plan.values, places))
       out.push_back(std::move(*facts));
   }
   return out;

@@ -10,7 +10,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind_schedule.h"
+#include "bind_tune.h"
 #include "driver/kernel_cache.h"
+#include "driver/machine.h"
 #include "driver/model.h"
 #include "driver/reference.h"
 #include "error.h"
@@ -80,15 +82,18 @@ nb::list reference(const nb::object& model, const nb::list& inputs) {
 /// A Module, and what is slower than it should be, a line each.
 nb::tuple compile(const nb::object& model, const std::string& target, const Dims& dims,
                   const std::vector<std::string>& skip, int32_t threads, bool cache,
-                  const std::string& precision) {
+                  const std::string& precision, const std::string& records, bool transfer,
+                  bool shipped) {
   const graph::Graph graph = read(model, dims);
   std::vector<std::string> warnings;
   driver::ModelOptions options;
-  options.target = target::parse_target(target);
+  if (cache) options.cache = std::make_shared<driver::KernelCache>();
+  options.target = driver::target_with_rates(target);
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   options.warn = [&](const std::string& line) { warnings.push_back(line); };
-  if (cache) options.cache = std::make_shared<driver::KernelCache>();
+  options.schedules = driver::schedules_of(
+      {.records = records, .shipped = shipped, .transfer = transfer}, {&options.target, 1});
   Module module;
   {
     nb::gil_scoped_release released;
@@ -101,7 +106,7 @@ std::string emit(const nb::object& model, const std::string& stage, const std::s
                  const Dims& dims, const std::vector<std::string>& skip,
                  const std::string& precision) {
   driver::ModelOptions options;
-  options.target = target::parse_target(target);
+  options.target = driver::target_with_rates(target);
   options.skip = skip;
   options.precision = driver::precision_from_name(precision);
   return driver::emit_model(read(model, dims), options, stage);
@@ -130,7 +135,8 @@ nb::list onnx_rules() {
 NB_MODULE(_native, m) {
   python::bind_error(m);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"),
-        nb::arg("threads"), nb::arg("cache"), nb::arg("precision"));
+        nb::arg("threads"), nb::arg("cache"), nb::arg("precision"), nb::arg("records"),
+        nb::arg("transfer"), nb::arg("shipped"));
   m.def("emit", emit, nb::arg("model"), nb::arg("stage"), nb::arg("target"), nb::arg("dims"),
         nb::arg("skip"), nb::arg("precision"));
   python::bind_module(m);
@@ -138,6 +144,7 @@ NB_MODULE(_native, m) {
   python::bind_expressions(te);
   python::bind_programs(te);
   python::bind_schedule(m);
+  python::bind_tune(m);
   python::bind_register_op(m);
   m.def("onnx_rules", onnx_rules);
   m.def("reference", reference, nb::arg("model"), nb::arg("inputs"));

@@ -17,6 +17,7 @@
 #include "ir/verify.h"
 #include "lower/to_blocks.h"
 #include "lower/to_instruction.h"
+#include "native_schedule.h"
 #include "runtime/thread_pool.h"
 #include "support/str.h"
 #include "target/host.h"
@@ -124,36 +125,6 @@ nb::list interpret(const ir::LoopFunc& func, const nb::list& inputs, const Symbo
   return results;
 }
 
-/// A tensor program's plain loops, or the one function of a text.
-ir::LoopFunc function_of(const nb::object& what) {
-  ir::LoopFunc func = nb::isinstance<te::Program>(what)
-                          ? lower::to_blocks(nb::cast<te::Program>(what))
-                          : ir::parse_function(nb::cast<std::string>(what));
-  ir::verify(func);
-  return func;
-}
-
-struct Schedule {
-  Schedule(const nb::object& what, std::vector<ir::Instruction> instructions,
-           const std::string& target_name)
-      : target(target::parse_target(target_name)), steps(function_of(what), [&] {
-          instructions.insert(instructions.end(), target.instructions.begin(),
-                              target.instructions.end());
-          return instructions;
-        }()) {}
-
-  /// One step as a line of a trace, such as `split %y [?, 14]`; gives the names of its results.
-  std::vector<std::string> run(const std::string& line) {
-    const schedule::Trace trace =
-        schedule::parse_trace(str("trace step {\n  ", line, "\n}"), "step");
-    require(trace.lines.size() == 1, "a step is one line of a trace");
-    return steps.run(trace.lines[0].step);
-  }
-
-  ir::TargetSpec target;
-  schedule::Schedule steps;
-};
-
 ir::Scope scope_of(const std::string& name) {
   for (int k = 0; k < static_cast<int>(ir::ScopeKind::Named); ++k)
     if (const ir::Scope scope{static_cast<ir::ScopeKind>(k), {}}; ir::print(scope) == name)
@@ -177,6 +148,28 @@ ir::Instruction instruction_of(const nb::object& what,
 }
 
 }  // namespace
+
+ir::LoopFunc function_of(const nb::object& what) {
+  ir::LoopFunc func = nb::isinstance<te::Program>(what)
+                          ? lower::to_blocks(nb::cast<te::Program>(what))
+                          : ir::parse_function(nb::cast<std::string>(what));
+  ir::verify(func);
+  return func;
+}
+
+Schedule::Schedule(const nb::object& what, std::vector<ir::Instruction> instructions,
+                   const std::string& target_name)
+    : target(target::parse_target(target_name)), steps(function_of(what), [&] {
+        instructions.insert(instructions.end(), target.instructions.begin(),
+                            target.instructions.end());
+        return instructions;
+      }()) {}
+
+std::vector<std::string> Schedule::run(const std::string& line) {
+  const schedule::Trace trace = schedule::parse_trace(str("trace step {\n  ", line, "\n}"), "step");
+  require(trace.lines.size() == 1, "a step is one line of a trace");
+  return steps.run(trace.lines[0].step);
+}
 
 void bind_schedule(nb::module_& m) {
   nb::class_<ir::Instruction>(m, "Instruction")

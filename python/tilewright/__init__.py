@@ -15,14 +15,14 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from . import _native, te
+from . import _native, te, tune
 from ._arrays import from_map, from_native, to_maps, to_native
 from ._models import path_or_bytes
 from ._ops import register_op
 from .schedule import Kernel, Schedule, instruction
 
 __all__ = ["Error", "Kernel", "Module", "PerformanceWarning", "Schedule", "compile", "emit", "instruction", "load",
-           "reference", "register_op", "te"]
+           "reference", "register_op", "te", "tune"]
 Error = _native.Error
 
 Path = Union[str, "os.PathLike[str]"]
@@ -52,17 +52,21 @@ def _ranges(dims: Optional[Dims]):
 
 def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional[Dims] = None, skip: Sequence[str] = (),
             example_inputs: Any = None, dynamic_shapes: Any = None, cache: bool = True,
-            precision: str = "f32") -> Module:  # noqa: A001 -- the name users expect
+            precision: str = "f32", records: Optional[Path] = None, transfer: bool = False,
+            shipped_records: bool = True) -> Module:  # noqa: A001 -- the name users expect
     """Compiles a model for a target and returns a Module that runs it here.
 
     `dims` maps names of dimensions to a value, a (low, high) range, or (low, high, points) with values that get kernels of
     their own; `threads` is the module's default for running and never changes its bits. A torch.nn.Module is exported with
     `example_inputs` (and `dynamic_shapes`, as torch.onnx.export takes them). Kernels are kept in the cache of the command line
     (`tilewright cache`), unless `cache` is false. With the `precision` "bf16" products of f32 multiply rounded factors; sums and all else stay f32.
+    `records` is a file of `tilewright tune`, whose schedules are taken; with `transfer` kernels without a record take that of the
+    nearest one that has one. `shipped_records` are those that the compiler has for some processors.
     A PerformanceWarning names each kernel that is not fast.
     """
     with path_or_bytes(model, example_inputs, dynamic_shapes) as given:
-        module, slow = _native.compile(given, target, _ranges(dims), list(skip), threads, cache, precision)
+        module, slow = _native.compile(given, target, _ranges(dims), list(skip), threads, cache, precision,
+                                       os.fspath(records) if records is not None else "", transfer, shipped_records)
     for line in slow:
         warnings.warn(line, PerformanceWarning, stacklevel=2)
     return Module(module)

@@ -67,6 +67,13 @@ class Schedule(Steps):
     def __init__(self, program: Union[Program, str], target: str = "host", instructions: Sequence[Instruction] = ()):
         self._native = _native.Schedule(program, list(instructions), target)
 
+    @classmethod
+    def _of(cls, native):
+        """Around one that is there."""
+        out = cls.__new__(cls)
+        out._native = native
+        return out
+
     def _run(self, step, *arguments):
         texts = (a if isinstance(a, str) else f"[{', '.join(a)}]" for a in arguments)
         return self._native.run(" ".join([step, *texts]))

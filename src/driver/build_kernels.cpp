@@ -131,12 +131,16 @@ class Maker {
           return tuned(task, *order.tunable, order.given->trace, options_);
         });
         out.kernel.tuned = order.given->note;
+        out.kernel.origin = order.given->origin;
         return out;
       } catch (const Error& e) {
         refused = e.diagnostic.message;
       }
     ReadyKernel out = cached(task, task.key, [&] { return untuned(task, options_); });
-    if (order.given && refused.empty()) out.kernel.tuned = order.given->note;
+    if (order.given && refused.empty()) {
+      out.kernel.tuned = order.given->note;
+      out.kernel.origin = order.given->origin;
+    }
     out.kernel.refused = std::move(refused);
     return out;
   }

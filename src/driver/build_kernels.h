@@ -34,12 +34,19 @@ struct KernelVariant {
   KernelUse use;  // without variants
 };
 
+/// A kernel that a plan calls, and the node that it computes.
+struct KernelCall {
+  const graph::Node* node = nullptr;
+  const KernelUse* use = nullptr;  // in BuiltKernels::uses: the node's, or that of a variant
+};
+
 struct BuiltKernel {
   std::string name;     // for people: "conv_add_relu"
   target::Kernel code;  // empty with BuildOptions::code off
   ir::LoopFunc func;    // stage `final`; from the cache, it has no body
   std::string plain;    // why it has no schedule and is slow; empty when it has one
-  std::string tuned;    // what tuning has found; empty: it is untuned
+  ScheduleOrigin origin = ScheduleOrigin::Untuned;  // of its schedule
+  std::string tuned;                                // what tuning has found; empty: it is untuned
   std::string refused;  // why a tuned schedule is not used; empty: it is, or there is none
   ir::LoopFunc blocks;  // before its schedule
   std::vector<std::string> constants;  // parameters of `blocks` that never change

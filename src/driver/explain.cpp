@@ -48,16 +48,16 @@ class GraphFacts {
     size_t next = 0;
     for (Explanation::Step& step : e.steps) {
       if (step.plan.kernel == kNone || next == compiled_.calls.size()) continue;
-      const graph::Node& node = *compiled_.calls[next++];
-      const KernelUse& use = compiled_.kernels.uses.at(&node);
-      const BuiltKernel& kernel = compiled_.kernels.kernels[use.kernel];
+      const auto& [node, use] = compiled_.calls[next++];
+      const BuiltKernel& kernel = compiled_.kernels.kernels[use->kernel];
       step.plain = kernel.plain;
+      step.origin = kernel.origin;
       step.tuned = kernel.tuned;
       step.refused = kernel.refused;
       work(kernel, step);
-      name_values(use, step.plan, e);
-      members(node, step);
-      layouts(use, step);
+      name_values(*use, step.plan, e);
+      members(*node, step);
+      layouts(*use, step);
     }
   }
 

@@ -24,14 +24,15 @@ struct Explanation {
     std::vector<std::string> reasons;  // why these members are one kernel, and no others
     std::vector<std::string> layouts;  // of packed constants and of results, and why
     std::string plain;                 // why it has no schedule; empty when it has one
-    std::string tuned;                 // what tuning has found; empty: it is untuned
-    std::string refused;               // why what it has found is not used
-    int calls = 0;                     // in one run
-    double ms = 0;                     // of all calls in the median run
-    std::optional<double> flops;       // of one call
-    std::vector<double> read_bytes;    // of one call by plan.reads: no more than it can read
-    std::optional<double> bytes;       // of one call, each value once
-    std::optional<double> roof_ms;     // what the machine would take for them, at least
+    ScheduleOrigin origin = ScheduleOrigin::Untuned;  // of its schedule
+    std::string tuned;                                // what tuning has found; empty: it is untuned
+    std::string refused;                              // why what it has found is not used
+    int calls = 0;                                    // in one run
+    double ms = 0;                                    // of all calls in the median run
+    std::optional<double> flops;                      // of one call
+    std::vector<double> read_bytes;  // of one call by plan.reads: no more than it can read
+    std::optional<double> bytes;     // of one call, each value once
+    std::optional<double> roof_ms;   // what the machine would take for them, at least
     bool compute_bound = false;
   };
   std::string model;

@@ -32,7 +32,7 @@ const char* name_of(PlanValue::Storage storage) {
 /// Tuned or not, and what came of it.
 std::string schedule_of(const Explanation::Step& s) {
   if (!s.refused.empty()) return str("untuned: its record is not used: ", s.refused);
-  return s.tuned.empty() ? "untuned" : str("tuned: ", s.tuned);
+  return s.origin == ScheduleOrigin::Untuned ? "untuned" : str(name(s.origin), ": ", s.tuned);
 }
 
 json of(const Explanation::Step& s) {
@@ -112,6 +112,10 @@ std::string print(const Explanation& e) {
                   rate(s, s.bytes).c_str(), share ? format("%.0f %%", 100 * *share).c_str() : "-");
     out += str(s.plan.name, s.plan.kernel == kNone ? " (host)" : "",
                s.members.empty() ? "" : str(" <- ", s.members.back().origin), "\n");
+    if (s.plan.kernel != kNone && s.calls == 0) {
+      out += "       not called for these sizes\n";
+      continue;
+    }
     if (!s.plain.empty()) out += str("       slow: runs as plain loops: ", s.plain, "\n");
     if (!s.members.empty()) out += str("       schedule: ", schedule_of(s), "\n");
     for (const std::string& line : s.layouts) out += str("       layout: ", line, "\n");

@@ -103,11 +103,16 @@ auto read_entry(const DiskCache& files, const std::string& key, Read&& read)
   }
 }
 
+std::string text_of(const ir::Rates& r) {
+  return str(r.load, " ", r.latency, " ", r.bytes[0], " ", r.bytes[1], " ", r.bytes[2], " ",
+             r.hertz);
+}
+
 std::string text_of(const ir::TargetSpec& t) {
-  std::string out =
-      str(t.triple, "|", t.cpu, "|", t.features, "|", t.isa.bits, "|", t.vector_bits, "|",
-          t.vector_registers, "|", t.mask_registers, "|", t.l1_bytes, "|", t.l2_bytes, "|",
-          t.l3_bytes, "|", t.cores, "\n", target::llvm::code_generator(t), "\n");
+  std::string out = str(t.triple, "|", t.cpu, "|", t.features, "|", t.isa.bits, "|", t.vector_bits,
+                        "|", t.vector_registers, "|", t.mask_registers, "|", t.l1_bytes, "|",
+                        t.l2_bytes, "|", t.l3_bytes, "|", t.cores, "|", text_of(t.rates), "\n",
+                        target::llvm::code_generator(t), "\n");
   for (const ir::Instruction& i : t.instructions) out += ir::print(i);
   return out;
 }

@@ -39,7 +39,7 @@ CodeImage link(const BuiltKernels& built) {
 void require_tuned(const BuiltKernels& built, const ir::TargetSpec& target) {
   std::vector<std::string> notes;
   for (const BuiltKernel& k : built.kernels)
-    if (k.tuned.empty())
+    if (k.origin == ScheduleOrigin::Untuned || k.origin == ScheduleOrigin::Transferred)
       notes.push_back(str("`", k.name, "` ",
                           k.refused.empty() ? "has none" : str("cannot use its own: ", k.refused)));
   if (notes.empty()) return;
@@ -62,10 +62,10 @@ target::EmitOptions emit_options(const ModelOptions& options) {
 
 /// Adds the code for a target and its plan; gives the kernels and what the plan calls, in its
 /// order.
-std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Graph& graph,
-                                                                     const ir::TargetSpec& target,
-                                                                     const ModelOptions& options,
-                                                                     Module& module) {
+std::pair<BuiltKernels, std::vector<KernelCall>> add_variant(graph::Graph& graph,
+                                                             const ir::TargetSpec& target,
+                                                             const ModelOptions& options,
+                                                             Module& module) {
   BuiltKernels kernels = build_kernels(graph, {.target = target,
                                                .emit = emit_options(options),
                                                .threads = options.threads,
@@ -80,7 +80,7 @@ std::pair<BuiltKernels, std::vector<const graph::Node*>> add_variant(graph::Grap
       if (!k.refused.empty())
         options.warn(str("the record of kernel `", k.name, "` is not used: ", k.refused));
     }
-  std::vector<const graph::Node*> calls =
+  std::vector<KernelCall> calls =
       plan_model(graph, kernels, link(kernels), target, module, shares_memory(options));
   return {std::move(kernels), std::move(calls)};
 }

@@ -47,9 +47,9 @@ graph::Graph optimized(const graph::Graph& model, const ModelOptions& options);
 
 /// A compiled model, and what there is to tell of it.
 struct CompiledModel {
-  graph::Graph graph;                     // after all passes
-  BuiltKernels kernels;                   // for the first target
-  std::vector<const graph::Node*> calls;  // of kernels, in the order of the plan
+  graph::Graph graph;             // after all passes
+  BuiltKernels kernels;           // for the first target
+  std::vector<KernelCall> calls;  // in the order of the plan
   graph::FusionReport fusion;
   graph::LayoutReport layouts;
   Module module;

@@ -15,9 +15,9 @@ KernelParam::Access access_of(ir::Access access) {
 
 }  // namespace
 
-std::vector<const graph::Node*> plan_model(const graph::Graph& graph, const BuiltKernels& kernels,
-                                           CodeImage image, const ir::TargetSpec& target,
-                                           Module& module, bool share_memory) {
+std::vector<KernelCall> plan_model(const graph::Graph& graph, const BuiltKernels& kernels,
+                                   CodeImage image, const ir::TargetSpec& target, Module& module,
+                                   bool share_memory) {
   ModuleVariant variant;
   variant.triple = target.triple;
   variant.code = std::move(image);

@@ -10,10 +10,10 @@ namespace tilewright::driver {
 
 /// Adds one variant with its kernels' entries and its plan to the module, and what that needs of
 /// constants; with the first one also the ports. `image` is the linked code of the kernels. Gives
-/// the nodes whose kernels the plan calls, in its order. Without `share_memory` every value has a
+/// the kernels that the plan calls, in its order. Without `share_memory` every value has a
 /// place of its own in the arena.
-std::vector<const graph::Node*> plan_model(const graph::Graph& graph, const BuiltKernels& kernels,
-                                           CodeImage image, const ir::TargetSpec& target,
-                                           Module& module, bool share_memory = true);
+std::vector<KernelCall> plan_model(const graph::Graph& graph, const BuiltKernels& kernels,
+                                   CodeImage image, const ir::TargetSpec& target, Module& module,
+                                   bool share_memory = true);
 
 }  // namespace tilewright::driver

@@ -435,10 +435,9 @@ void Planner::run(const Node& node) {
     in_place(node);
   else if (node.op->special == Special::View)
     view(node);
-  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end()) {
-    call(use->second);
-    calls_.push_back(&node);
-  } else if (!node.op->host.empty())
+  else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end())
+    call(node, use->second);
+  else if (!node.op->host.empty())
     host(node);
   else if (node.op->name == "if")
     if_node(node);
@@ -479,7 +478,7 @@ void Planner::in_place(const Node& node) {
   }
 }
 
-void Planner::call(const KernelUse& use) {
+void Planner::call(const Node& node, const KernelUse& use) {
   // Everything is computed before the choice: what one side computes the others do not know.
   struct Operands {
     std::vector<PlanValueId> buffers;
@@ -500,6 +499,7 @@ void Planner::call(const KernelUse& use) {
   };
   const auto run = [&](const KernelUse& u, const Operands& operands) {
     plan_.call(static_cast<uint32_t>(u.kernel), operands.buffers, operands.scalars, operands.work);
+    calls_.push_back({&node, &u});
   };
   std::vector<Operands> operands;
   for (const KernelVariant& v : use.variants) operands.push_back(operands_of(v.use));

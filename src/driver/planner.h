@@ -24,8 +24,8 @@ class Planner {
   Planner(const graph::Graph& graph, const BuiltKernels& kernels, Module& module,
           bool share_memory);
   Plan run();
-  /// The nodes whose kernels the plan calls, in its order.
-  const std::vector<const graph::Node*>& calls() const { return calls_; }
+  /// The kernels that the plan calls, in its order.
+  const std::vector<KernelCall>& calls() const { return calls_; }
 
  private:
   using ValueId = graph::ValueId;
@@ -51,7 +51,7 @@ class Planner {
   void run(const graph::Node& node);
   void view(const graph::Node& node);
   void in_place(const graph::Node& node);
-  void call(const KernelUse& use);
+  void call(const graph::Node& node, const KernelUse& use);
   void host(const graph::Node& node);
 
   // plan_control.cpp
@@ -86,7 +86,7 @@ class Planner {
   std::unordered_map<ValueId, std::vector<Reg>> early_dims_;  // computed in the prologue
   std::unordered_map<ValueId, int> last_;  // node of the main function that uses it last
   std::vector<ValueId> dynamic_;           // allocated and not given back
-  std::vector<const graph::Node*> calls_;
+  std::vector<KernelCall> calls_;
 };
 
 }  // namespace tilewright::driver

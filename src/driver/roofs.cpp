@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 
@@ -40,6 +41,11 @@ namespace {
     c0 += c1 + c2 + c3 + c4 + c5 + c6 + c7 + c8 + c9 + c10 + c11;                             \
     return c0[0];                                                                             \
   }                                                                                           \
+  TW_WIDE(isa) float chain##suffix(int64_t n) {                                               \
+    V##suffix a = V##suffix{} + 0.999f, b = V##suffix{} + 0.001f, c = a;                      \
+    for (int64_t i = 0; i < n; ++i) c = c * a + b;                                            \
+    return c[0];                                                                              \
+  }                                                                                           \
   TW_WIDE(isa) float read##suffix(const float* from, int64_t n) {                             \
     const auto* p = reinterpret_cast<const V##suffix*>(from);                                 \
     V##suffix s0{}, s1{}, s2{}, s3{};                                                         \
@@ -60,21 +66,23 @@ TW_LOOPS(256, "avx2,fma", 32)
 TW_LOOPS(512, "avx512f", 64)
 #endif
 
+constexpr int64_t kChains = 12;  // of an fma loop
 struct Loops {
   float (*fma)(int64_t);
+  float (*chain)(int64_t);
   float (*read)(const float*, int64_t);
   void (*copy)(const float*, float*, int64_t);
-  double flops_per_round;
+  int64_t lanes;
 };
 
 Loops widest() {
   const ir::IsaSet isa = target::host_target().isa;
   (void)isa;
 #if defined(__x86_64__)
-  if (isa.has(ir::Isa::Avx512)) return {fma512, read512, copy512, 2.0 * 12 * 16};
-  if (isa.has(ir::Isa::Avx2)) return {fma256, read256, copy256, 2.0 * 12 * 8};
+  if (isa.has(ir::Isa::Avx512)) return {fma512, chain512, read512, copy512, 16};
+  if (isa.has(ir::Isa::Avx2)) return {fma256, chain256, read256, copy256, 8};
 #endif
-  return {fma128, read128, copy128, 2.0 * 12 * 4};
+  return {fma128, chain128, read128, copy128, 4};
 }
 
 volatile float sink;
@@ -124,7 +132,7 @@ Roofs measure_roofs(int threads) {
     });
   };
   Roofs out;
-  out.flops = static_cast<double>(workers * kFmaRounds) * loops.flops_per_round /
+  out.flops = static_cast<double>(workers * kFmaRounds * 2 * kChains * loops.lanes) /
               best_time(0.1, [&] { everywhere([&](int64_t) { sink = loops.fma(kFmaRounds); }); });
 
   const ir::TargetSpec& host = target::host_target();
@@ -155,6 +163,40 @@ Roofs measure_roofs(int threads) {
     out.memory.push_back(
         {bytes, static_cast<double>(workers * repeats * size) / std::min(read, copy)});
   }
+  return out;
+}
+
+ir::Rates measure_rates() {
+  const Loops loops = widest();
+  // Steps of half an octave: two measurements of one machine are to give the same.
+  const auto stepped = [](double x) { return std::exp2(std::round(2 * std::log2(x)) / 2); };
+  constexpr int64_t kRounds = 20000;
+  const double fma = best_time(0.02, [&] { sink = loops.fma(kRounds); }) / (kRounds * kChains);
+  const double chain = best_time(0.01, [&] { sink = loops.chain(kRounds); }) / kRounds;
+  const double cycle = 2 * fma;
+  // The better of reading and copying half of a cache, or more than any of them holds.
+  const auto bytes_a_second = [&](int64_t bytes) {
+    const int64_t n = bytes / 4 / 1024 * 1024, repeats = std::max<int64_t>(1, (1 << 20) / bytes);
+    const std::unique_ptr<float, decltype(&std::free)> array(
+        static_cast<float*>(std::aligned_alloc(4096, static_cast<size_t>(4 * n))), std::free);
+    std::fill_n(array.get(), n, 1.0f);
+    const double seconds = best_time(0.01, [&] {
+      for (int64_t r = 0; r < repeats; ++r) sink = loops.read(array.get(), n);
+    });
+    return static_cast<double>(4 * n * repeats) / seconds;
+  };
+  const ir::TargetSpec& host = target::host_target();
+  const ir::Rates common;
+  ir::Rates out;
+  out.hertz = stepped(1 / cycle);
+  out.latency = stepped(chain / cycle);
+  out.load =
+      stepped(static_cast<double>(4 * loops.lanes) / bytes_a_second(host.l1_bytes / 2) / cycle);
+  const int64_t far = std::clamp<int64_t>(2 * host.l3_bytes, 32 << 20, 64 << 20);
+  const int64_t sizes[] = {host.l2_bytes / 2, std::min(host.l3_bytes / 2, far), far};
+  // Beside arithmetic, kernels get about half of what a loop gets that does nothing but read.
+  for (int c = 0; c < 3; ++c)
+    out.bytes[c] = sizes[c] > 0 ? stepped(bytes_a_second(sizes[c]) * cycle / 2) : common.bytes[c];
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "ir/target_spec.h"
+
 namespace tilewright::driver {
 
 struct Roofs {
@@ -22,5 +24,8 @@ struct Roofs {
 
 /// Takes about half a second with all of the threads busy.
 Roofs measure_roofs(int threads);
+
+/// What the models of costs are to know of this machine; takes about a fifth of a second.
+ir::Rates measure_rates();
 
 }  // namespace tilewright::driver

@@ -3,7 +3,32 @@
 
 #include <cstdio>
 
+#include "driver/shipped.h"
+#include "driver/transfer.h"
+#include "support/str.h"
+
 namespace tilewright::driver {
+namespace {
+
+constexpr size_t kTried = 4;     // near records, until one applies
+constexpr double kFarthest = 2;  // doublings of sizes: beyond, too little is alike
+
+std::optional<GivenSchedule> from_near(const tune::Task& task, tune::Records& records) {
+  for (const tune::Records::Near& near :
+       records.near(task.workload, tune::target_text(task.target), kTried)) {
+    if (near.distance > kFarthest) continue;
+    const std::optional<Transferred> found = transferred(task, near);
+    if (!found) continue;
+    return GivenSchedule{schedule::print(found->trace),
+                         str("not measured; of `", near.record.name, "`",
+                             near.same_kernel ? " on another machine" : " of other sizes",
+                             ", there ", gain_text(near.record.measurement.ratio)),
+                         ScheduleOrigin::Transferred};
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string gain_text(const tune::Estimate& ratio) {
   char text[100];
@@ -12,12 +37,45 @@ std::string gain_text(const tune::Estimate& ratio) {
   return text;
 }
 
-Schedules schedules_from(std::shared_ptr<tune::Records> records) {
-  return [records = std::move(records)](const tune::Task& task) -> std::optional<GivenSchedule> {
+std::string_view name(ScheduleOrigin origin) {
+  switch (origin) {
+    case ScheduleOrigin::Untuned: return "untuned";
+    case ScheduleOrigin::Tuned: return "tuned";
+    case ScheduleOrigin::Shipped: return "shipped";
+    case ScheduleOrigin::Transferred: return "transferred";
+  }
+  throw InternalError("unknown origin of a schedule");
+}
+
+Schedules schedules_from(std::shared_ptr<tune::Records> records, bool transfer,
+                         ScheduleOrigin origin) {
+  return [=, records = std::move(records)](const tune::Task& task) -> std::optional<GivenSchedule> {
     const auto choice = records->to_use(task.workload, tune::target_text(task.target));
-    if (!choice) return {};
-    if (!choice->record) return GivenSchedule{{}, "keeps the default schedule: " + choice->reason};
-    return GivenSchedule{choice->record->trace, gain_text(choice->record->measurement.ratio)};
+    if (!choice) return transfer ? from_near(task, *records) : std::nullopt;
+    if (!choice->record)
+      return GivenSchedule{{}, "keeps the default schedule: " + choice->reason, origin};
+    return GivenSchedule{choice->record->trace, gain_text(choice->record->measurement.ratio),
+                         origin};
+  };
+}
+
+Schedules schedules_of(const ScheduleSources& sources, std::span<const ir::TargetSpec> targets) {
+  // Before any that were transferred: those were never measured.
+  std::vector<Schedules> all;
+  std::shared_ptr<tune::Records> own;
+  if (!sources.records.empty()) {
+    own = std::make_shared<tune::Records>(sources.records, tune::Database::Mode::Existing);
+    all.push_back(schedules_from(own));
+  }
+  if (sources.shipped)
+    if (const auto shipped = records_for(targets))
+      all.push_back(schedules_from(shipped, false, ScheduleOrigin::Shipped));
+  if (own && sources.transfer) all.push_back(schedules_from(own, true));
+  if (all.empty()) return {};
+  return [all = std::move(all)](const tune::Task& task) -> std::optional<GivenSchedule> {
+    for (const Schedules& source : all)
+      if (std::optional<GivenSchedule> found = source(task)) return found;
+    return {};
   };
 }
 

@@ -28,6 +28,7 @@ using tune::Record;
 using Proposal = TaskTuner::Proposal;
 
 constexpr size_t kBatch = 8;
+constexpr size_t kNearRecords = 4;  // that a kernel without records begins with
 // Of the budget, for trials; and when making sure of single kernels ends, and of the model begins.
 constexpr double kSearchShare = 0.75, kConfirmShare = 0.88;
 constexpr size_t kConfirmed = 3;  // of each kernel
@@ -78,6 +79,16 @@ class Tuner {
     return out;
   }
 
+  /// A kernel that nobody has tried begins with what is fast for others of its kind.
+  void suggest_near(size_t i) {
+    for (const tune::Records::Near& near :
+         records_.near(tasks_[i].task->workload, target_, kNearRecords))
+      if (const std::optional<Transferred> start = transferred(*tasks_[i].task, near)) {
+        tuners_[i].suggest(*start);
+        ++report_.kernels[i].starts;
+      }
+  }
+
   /// Goes on from what the records know.
   void start() {
     double whole = 0;
@@ -95,6 +106,7 @@ class Tuner {
         count(kernel, r.measurement);
         tuners_[i].report(r.point, r.measurement);
       }
+      if (kernel.trials == 0) suggest_near(i);
       states_.push_back({.name = kernel.name,
                          .start_seconds = t.seconds,
                          .roof_seconds = t.roof_seconds,

@@ -43,6 +43,7 @@ struct TuneReport {
     tune::Estimate best{1, 1, 1};    // measured alone
     tune::Estimate in_model{1, 1, 1};
     std::vector<double> curve;  // the best ratio after each trial of this run
+    size_t starts = 0;          // schedules of near records that it began with
     double roof = 0;            // share of what the machine allows that it reaches untuned; 0: ?
     std::string outcome;        // tuned, or why not
     bool tuned = false;

@@ -16,11 +16,11 @@ constexpr const char* kHead = R"page(<!doctype html>
 <title>Tuning report</title>
 <style>
 :root{color-scheme:light dark}
-body{margin:0 auto;max-width:1100px;padding:10px 16px;font:14px/1.45 system-ui,sans-serif}
+body{margin:0 auto;max-width:1200px;padding:10px 16px;font:14px/1.45 system-ui,sans-serif}
 h1{font-size:18px}h2{font-size:15px;margin:22px 0 6px}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:2px 8px;text-align:right;border-bottom:1px solid #8883;white-space:nowrap}
-td.name,th.name{text-align:left;max-width:340px;overflow:hidden;text-overflow:ellipsis}
+td.name,th.name{text-align:left;white-space:normal;overflow-wrap:anywhere}
 svg{background:#8881}
 polyline{fill:none;stroke:#4c6ef5;stroke-width:1.5}
 line{stroke:#8888}text{font-size:11px;fill:CanvasText}
@@ -124,11 +124,12 @@ std::string html(const TuneReport& r, const std::string& model) {
     std::vector<double> speed;
     for (const double ratio : k.curve) speed.push_back(1 / ratio);
     const double most = speed.empty() ? 1.1 : std::max(1.1, 1.05 * speed.back());
-    out += str("<tr><td class=\"name\">", escaped(k.name), "</td><td>", fixed(100 * k.share, 1),
-               " %</td><td>", k.trials, "</td><td>",
-               speed.empty() ? std::string() : drawing(speed, 0.95, most, 1, 160, 34), "</td><td>",
-               gain(k.best), "</td><td>", k.tuned ? gain(k.in_model) : "–", "</td><td>", roof(k),
-               "</td><td class=\"name\">", escaped(k.outcome), "</td></tr>\n");
+    out +=
+        str("<tr><td class=\"name\">", escaped(k.name), "</td><td>", fixed(100 * k.share, 1),
+            " %</td><td>", k.trials, "</td><td>",
+            speed.empty() ? std::string() : drawing(speed, 0.95, most, 1, 160, 34), "</td><td>",
+            k.best.median < 1 ? gain(k.best) : "–", "</td><td>", k.tuned ? gain(k.in_model) : "–",
+            "</td><td>", roof(k), "</td><td class=\"name\">", escaped(k.outcome), "</td></tr>\n");
   }
   return out +
          "</table>\n<p class=\"note\">Speeds are relative to the default schedule, with 95 % "

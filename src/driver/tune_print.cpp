@@ -45,10 +45,14 @@ std::string print(const TuneReport& r) {
            r.searching > 0 ? static_cast<double>(r.trials) / r.searching : 0.0);
   if (!r.no_model.empty())
     out += str("searched without learning: ", r.no_model, " (Debian: libxgboost0)\n");
+  size_t starts = 0;
+  for (const TuneReport::Kernel& k : r.kernels) starts += k.starts;
+  if (starts > 0)
+    out += str("began with ", starts, " schedules of records of other sizes or machines\n");
   out += " share  trials  alone, 95 %              in the model             kernel\n";
   for (const TuneReport::Kernel& k : r.kernels)
     out += line("%5.1f %% %6lld   %-24s %-24s %s: %s\n", 100 * k.share,
-                static_cast<long long>(k.trials), gain(k.best).c_str(),
+                static_cast<long long>(k.trials), k.best.median < 1 ? gain(k.best).c_str() : "-",
                 k.tuned ? gain(k.in_model).c_str() : "-", k.name.c_str(), k.outcome.c_str());
   if (r.interrupted)
     return out + "interrupted: all records are kept; the same command goes on from here\n";

@@ -10,7 +10,7 @@
 namespace tilewright::driver {
 namespace {
 
-constexpr const char* kPrefixes[] = {"nearby: ", "cpu: "};
+constexpr std::string_view kPrefixes[] = {kNearbyPrefix, kMasterPrefix};
 // Trials without a gain after which a space is left.
 constexpr size_t kPatience[] = {32, 64};
 // Of the annealing over the model, for one batch: a candidate costs a schedule and its features.
@@ -50,6 +50,21 @@ TaskTuner::Part& TaskTuner::open(size_t which) {
   return *part;
 }
 
+double TaskTuner::score_of(const ir::LoopFunc& scheduled) const {
+  if (!model_) return 0;
+  return model_->score(tune::features_of(scheduled, task_->target, task_->constants));
+}
+
+void TaskTuner::suggest(const Transferred& start) {
+  const std::string text = schedule::print(start.trace);
+  for (const Proposal& p : suggested_)
+    if (schedule::print(p.candidate.trace) == text) return;
+  suggested_.push_back(
+      {.candidate = {task_, start.trace},
+       .point = start.point,
+       .score = score_of(schedule::apply(start.trace, task_->func, task_->target.instructions))});
+}
+
 void TaskTuner::tell(size_t which) {
   Part& part = open(which);
   std::vector<tune::Trial> trials;
@@ -64,16 +79,20 @@ void TaskTuner::tell(size_t which) {
 
 std::vector<TaskTuner::Proposal> TaskTuner::propose(size_t count) {
   std::vector<Proposal> out;
+  while (!suggested_.empty() && out.size() < count) {
+    out.push_back(std::move(suggested_.front()));
+    suggested_.erase(suggested_.begin());
+  }
+  if (!out.empty()) return out;
   for (const size_t which : {Nearby, Master}) {
     Part& part = open(which);
     tell(which);
     if (!part.search.done())
       for (const tune::Point& p : part.search.propose(count)) {
         const schedule::Schedule s = part.space.apply(p);
-        Proposal& one = out.emplace_back(Proposal{
-            .candidate = {task_, s.trace()}, .point = kPrefixes[which] + part.space.encode(p)});
-        if (model_)
-          one.score = model_->score(tune::features_of(s.func(), task_->target, task_->constants));
+        out.push_back({.candidate = {task_, s.trace()},
+                       .point = str(kPrefixes[which], part.space.encode(p)),
+                       .score = score_of(s.func())});
       }
     if (!out.empty()) return out;
   }
@@ -84,8 +103,8 @@ std::vector<TaskTuner::Proposal> TaskTuner::propose(size_t count) {
 void TaskTuner::report(const std::string& point, const tune::Measurement& m) {
   for (const size_t which : {Nearby, Master})
     if (point.starts_with(kPrefixes[which]))
-      untold_[which].push_back({point.substr(std::string_view(kPrefixes[which]).size()),
-                                m.ok() ? m.ratio.median : INFINITY});
+      untold_[which].push_back(
+          {point.substr(kPrefixes[which].size()), m.ok() ? m.ratio.median : INFINITY});
 }
 
 }  // namespace tilewright::driver

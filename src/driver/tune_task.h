@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/transfer.h"
 #include "tune/measure/runner.h"
 #include "tune/model/cost_model.h"
 #include "tune/search/search.h"
@@ -28,6 +29,8 @@ class TaskTuner {
     std::string point;  // for a record: `nearby: s0.tile=6x4 …`
     double score = 0;   // by the cost model; the higher, the faster
   };
+  /// To try before all others.
+  void suggest(const Transferred& start);
   /// Schedules that were not tried yet, the most promising first; none when there is nothing left.
   std::vector<Proposal> propose(size_t count);
   /// What became of one, also in an earlier run.
@@ -44,6 +47,7 @@ class TaskTuner {
   };
   enum Which : size_t { Nearby, Master };
   Part& open(size_t which);
+  double score_of(const ir::LoopFunc& scheduled) const;
   /// Passes on what was reported since, where it is about this part.
   void tell(size_t which);
 
@@ -56,6 +60,7 @@ class TaskTuner {
     double ratio;
   };
   std::vector<Report> untold_[2];
+  std::vector<Proposal> suggested_;
   bool done_ = false;
 };
 

@@ -115,8 +115,13 @@ Dim Call::element(size_t i, int64_t k) const {
            str("input ", i, " of `", op_.name, "`, `", v.name, "`, holds ",
                t.strings ? "strings" : ir::name(t.elem)),
            "it must hold integers");
+  const std::optional<int64_t> count =
+      v.constant ? v.constant->count() : ir::const_int(graph::elements(t.shape));
+  if (k < 0 || (count && k >= *count))
+    refuse("graph.input.short",
+           str("input ", i, " of `", op_.name, "`, `", v.name, "`, is ", print(v.type)),
+           str("it must have at least ", k + 1, " element", k == 0 ? "" : "s"));
   if (v.constant) {
-    require(k >= 0 && k < v.constant->count(), "an element outside of its tensor");
     const int64_t value = int_at(*v.constant, k);
     return ir::int_imm(ir::Elem::I64, std::min(std::max(value, -kElementLimit), kElementLimit));
   }
@@ -283,7 +288,10 @@ Shape broadcast_at_run(const Call& call, const Shape& a, const Shape& b) {
 
 int normal_axis(const Call& call, int64_t axis, int rank) {
   const int64_t normal = axis < 0 ? axis + rank : axis;
-  if (normal < 0 || normal >= std::max(rank, 1))
+  if (rank == 0)
+    call.refuse("graph.axis.none", str("axis ", axis, " of a tensor without dimensions"),
+                "give a tensor with at least one");
+  if (normal < 0 || normal >= rank)
     call.refuse("graph.axis.range", str("axis ", axis, " of a tensor of rank ", rank),
                 str("use an axis between ", -rank, " and ", rank - 1));
   return static_cast<int>(normal);

@@ -44,6 +44,15 @@ struct IsaSet {
 };
 constexpr IsaSet operator|(Isa a, Isa b) { return IsaSet(a) | IsaSet(b); }
 
+/// What models of costs know of a core, in cycles of one that does two vector FMAs in each; these
+/// are those of a common wide core. Their ratios matter, not their size.
+struct Rates {
+  double load = 0.5;              // of a vector from the first cache
+  double latency = 4;             // of an FMA
+  double bytes[3] = {32, 16, 8};  // that a cycle brings from the second cache, the third, memory
+  double hertz = 3e9;
+};
+
 struct TargetSpec {
   std::string name;      // as the user wrote it: "host", "x86-64-v3"
   std::string triple;    // "x86_64-unknown-linux-gnu"
@@ -58,6 +67,7 @@ struct TargetSpec {
   int64_t l2_bytes = 512 << 10;
   int64_t l3_bytes = 0;  // shared
   int cores = 1;
+  Rates rates;
 
   std::vector<Instruction> instructions;  // what `tensorize` may use, with its meaning
 

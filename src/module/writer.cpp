@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "module/format.h"
@@ -301,6 +302,15 @@ bool write_module(const Module& module, int descriptor) {
 }
 
 std::string write_module(const Module& module, const std::string& path) {
+  // A device or a pipe is written to; a file is replaced.
+  struct stat there;
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return problem_with(path, "write", errno);
+    const int error = write_module(module, fd) ? 0 : errno;
+    close(fd);
+    return error == 0 ? "" : problem_with(path, "write", error);
+  }
   const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
   const int fd =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);

@@ -90,14 +90,16 @@ std::vector<Type> infer(const Call& call) {
   need_float(call, 0);
   need_same_elem(call, 0, 1);
   if (call.has(2)) need_same_elem(call, 0, 2);
+  const Shape shape = infer_shape(call);
   check_bias(call);
-  return {tensor_of(call.elem(0), infer_shape(call))};
+  return {tensor_of(call.elem(0), shape)};
 }
 
 std::vector<Type> infer_to_f32(const Call& call) {
   need_narrow_factors(call, /*wide_weights=*/true);
+  const Shape shape = infer_shape(call);
   check_bias(call);
-  return {tensor_of(ir::Elem::F32, infer_shape(call))};
+  return {tensor_of(ir::Elem::F32, shape)};
 }
 
 te::Tensor plain_sum(const Call& call) {

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConvTranspose as a plain sum of products, in one of two ways.
+// ConvTranspose as a plain sum of products, in one of three ways. Each has its weights in the order
+// of the sum: where they are constants, that costs the run nothing.
 //
 // "spread": a stage before it spreads the input out.
 //   S[q] = X[(q - offset) / stride] where that is a whole number inside of X, else 0
-//   Y[o] = sum over k of S[o + k * dilation] * W[kernel - 1 - k]
+//   Y[o] = sum over k of S[o + k * dilation] * V[k]   with V[k] = W[kernel - 1 - k]
 //
 // "phases", without dilation: results that are a stride apart use the same weights, so that no term
-// is known to be 0. P and V are X and W with zeros around them.
-//   Z[q, r] = sum over j of P[q + blocks - 1 - j] * V[j * stride + r]
-//   Y[o] = Z[(o + pad) / stride, (o + pad) % stride]
+// is known to be 0. P is X with zeros around it, and W is 0 outside.
+//   Z[p, q] = sum over j of P[q + (p + pad) / stride + blocks - 1 - j] * V[p, j]
+//             with V[p, j] = W[j * stride + (p + pad) % stride]
+//   Y[o] = Z[o % stride, o / stride]
+//
+// "places", without dilation, of an input with few places:
+//   Y[o] = sum over i of X[i] * V[i, o]   with V[i, o] = W[o + pad - i * stride], or 0 outside of W
 #include <algorithm>
 
 #include "graph/onnx_node.h"
@@ -142,7 +147,14 @@ struct Channels {
 std::vector<te::Tensor> define_spread(const Call& call) {
   const ir::Elem acc = wide(call.elem(0));
   const std::vector<Spread> dims = spreads(call);
-  const te::Tensor x = spread_out(call.in(0), dims), &w = call.in(1);
+  const te::Tensor x = spread_out(call.in(0), dims);
+  const te::Tensor w = te::compute(str(call.in(1).name(), "_turned"), shape_of(call.in(1)),
+                                   [&](const std::vector<te::Var>& axes) {
+                                     At at = indices_of(axes);
+                                     for (size_t d = 0; d < dims.size(); ++d)
+                                       at[d + 2] = (dims[d].kernel - 1) - at[d + 2];
+                                     return call.in(1).at(at);
+                                   });
   const Channels channels(call);
   std::vector<te::Axis> over = {te::reduce_axis(channels.in, "rc")};
   for (size_t d = 0; d < dims.size(); ++d)
@@ -153,7 +165,7 @@ std::vector<te::Tensor> define_spread(const Call& call) {
         At at = {axes[0], channel}, weight = {channel, channels.filter(axes[1])};
         for (size_t d = 0; d < dims.size(); ++d) {
           at.push_back(axes[d + 2] + over[d + 1] * dims[d].dilation);
-          weight.push_back((dims[d].kernel - 1) - over[d + 1]);
+          weight.push_back(over[d + 1]);
         }
         return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
       });
@@ -185,37 +197,50 @@ te::Tensor zeros_around(const te::Tensor& t, const std::vector<Dim>& before,
 std::vector<te::Tensor> define_phases(const Call& call) {
   const ir::Elem acc = wide(call.elem(0));
   const std::vector<Spread> dims = spreads(call);
+  const size_t rank = dims.size();
   const Channels channels(call);
-  std::vector<Dim> before, extents, none, weight_extents;
+  std::vector<Dim> before, extents;
   std::vector<te::Axis> over = {te::reduce_axis(channels.in, "rc")};
-  te::Shape shape = {call.out_shape()[0]};
+  te::Shape shape = {call.out_shape()[0]}, weights;
   for (const Spread& s : dims) shape.push_back(te::Expr(s.stride));
+  weights.assign(shape.begin() + 1, shape.end());
   shape.push_back(call.out_shape()[1]);
+  for (const size_t d : {0, 1}) weights.push_back(shape_of(call.in(1))[d]);
   bool fills = true;  // the kernel is whole blocks
-  for (size_t d = 0; d < dims.size(); ++d) {
-    const Dim stride = Dim(dims[d].stride);
-    const Dim blocks = simplified(ir::ceil_div(dims[d].kernel, stride));
-    const Dim places = simplified(ir::ceil_div(dims[d].out, stride));
-    const Dim furthest = (dims[d].pad_begin + stride - 1) / stride;
+  for (const Spread& s : dims) {
+    const Dim stride = Dim(s.stride);
+    const Dim blocks = simplified(ir::ceil_div(s.kernel, stride));
+    const Dim places = simplified(ir::ceil_div(s.out, stride));
+    const Dim furthest = (s.pad_begin + stride - 1) / stride;
     before.push_back(simplified(blocks - 1));
     extents.push_back(simplified(places + furthest + blocks - 1));
-    none.push_back(Dim(0));
-    weight_extents.push_back(simplified(blocks * stride));
-    fills = fills && same(weight_extents.back(), dims[d].kernel);
-    over.push_back(te::reduce_axis(blocks, str("j", d)));
+    fills = fills && same(simplified(blocks * stride), s.kernel);
+    over.push_back(te::reduce_axis(blocks, str("j", over.size() - 1)));
     shape.push_back(places);
+    weights.push_back(blocks);
   }
   const te::Tensor x = zeros_around(call.in(0), before, extents);
-  const te::Tensor w = fills ? call.in(1) : zeros_around(call.in(1), none, weight_extents);
-  const size_t rank = dims.size();
+  const te::Tensor w = te::compute(
+      str(call.in(1).name(), "_phases"), weights, [&](const std::vector<te::Var>& axes) {
+        At at = {axes[rank], axes[rank + 1]};
+        te::Expr inside = true;
+        for (size_t d = 0; d < rank; ++d) {
+          const te::Expr phase = axes[d] + te::Expr(dims[d].pad_begin);
+          at.push_back(axes[rank + 2 + d] * dims[d].stride + phase % dims[d].stride);
+          inside = inside && at.back() < te::Expr(dims[d].kernel);
+        }
+        return fills ? call.in(1).at(at) : te::guard(inside, call.in(1).at(at), 0);
+      });
   const te::Tensor z = te::compute("phases", shape, [&](const std::vector<te::Var>& axes) {
     const te::Var& m = axes[rank + 1];
     const te::Expr channel = channels.channel(m, over[0]);
-    At at = {axes[0], channel}, weight = {channel, channels.filter(m)};
+    At at = {axes[0], channel},
+       weight(axes.begin() + 1, axes.begin() + 1 + static_cast<long>(rank));
+    weight.insert(weight.end(), {channel, channels.filter(m)});
     for (size_t d = 0; d < rank; ++d) {
       const te::Expr phase = axes[d + 1] + te::Expr(dims[d].pad_begin);
       at.push_back(axes[rank + 2 + d] + phase / dims[d].stride + te::Expr(before[d]) - over[d + 1]);
-      weight.push_back(over[d + 1] * dims[d].stride + phase % dims[d].stride);
+      weight.push_back(over[d + 1]);
     }
     return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));
   });
@@ -226,6 +251,60 @@ std::vector<te::Tensor> define_phases(const Call& call) {
         at.push_back(axes[1]);
         for (size_t d = 0; d < rank; ++d) at.push_back(axes[d + 2] / dims[d].stride);
         return z.at(at);
+      });
+  return {conv_result(call, y, call.elem(0))};
+}
+
+/// The sum runs over places of the input instead of those of the kernel: are there fewer, and are
+/// the weights of all results not many more than those of the kernel?
+bool has_few_places(const Call& call) {
+  int64_t places = 1, terms = 1, weights = 1, given = 1;
+  for (const Spread& s : spreads(call)) {
+    const auto in = ir::const_int(s.in), kernel = ir::const_int(s.kernel),
+               out = ir::const_int(s.out);
+    if (!in || !kernel || !out || *in == 0 || s.dilation != 1) return false;
+    places *= *in;
+    terms *= (*kernel + s.stride - 1) / s.stride;
+    weights *= *in * *out;
+    given *= *kernel;
+  }
+  return places < terms && weights <= 2 * given;
+}
+
+std::vector<te::Tensor> define_places(const Call& call) {
+  const ir::Elem acc = wide(call.elem(0));
+  const std::vector<Spread> dims = spreads(call);
+  const size_t rank = dims.size();
+  const Channels channels(call);
+  std::vector<te::Axis> over = {te::reduce_axis(channels.in, "rc")};
+  te::Shape weights;
+  for (const Spread& s : dims) {
+    over.push_back(te::reduce_axis(s.in, str("p", over.size() - 1)));
+    weights.push_back(s.in);
+  }
+  for (const size_t d : {0, 1}) weights.push_back(shape_of(call.in(1))[d]);
+  for (const Spread& s : dims) weights.push_back(s.out);
+  const te::Tensor w = te::compute(
+      str(call.in(1).name(), "_places"), weights, [&](const std::vector<te::Var>& axes) {
+        At at = {axes[rank], axes[rank + 1]};
+        te::Expr inside = true;
+        for (size_t d = 0; d < rank; ++d) {
+          at.push_back(axes[rank + 2 + d] + te::Expr(dims[d].pad_begin) - axes[d] * dims[d].stride);
+          inside = inside && 0 <= at.back() && at.back() < te::Expr(dims[d].kernel);
+        }
+        return te::guard(inside, call.in(1).at(at), 0);
+      });
+  const te::Tensor y =
+      te::compute("conv_transpose", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+        const te::Expr channel = channels.channel(axes[1], over[0]);
+        At at = {axes[0], channel}, weight;
+        for (size_t d = 0; d < rank; ++d) {
+          at.push_back(over[d + 1]);
+          weight.push_back(over[d + 1]);
+        }
+        weight.insert(weight.end(), {channel, channels.filter(axes[1])});
+        weight.insert(weight.end(), axes.begin() + 2, axes.end());
+        return te::sum(as(acc, call.in(0).at(at)) * as(acc, w.at(weight)), te::Axes(over));
       });
   return {conv_result(call, y, call.elem(0))};
 }
@@ -251,6 +330,7 @@ const OpDef& conv_transpose_op() {
        .fusion = FusionKind::OutFusable,
        .infer = infer,
        .algorithms = {{.name = "phases", .define = define_phases, .applies = has_phases},
+                      {.name = "places", .define = define_places, .applies = has_few_places},
                       {.name = "spread", .define = define_spread}},
        .channels = true,
        .onnx = {{.op = "ConvTranspose", .rule = from_onnx}}});

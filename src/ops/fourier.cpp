@@ -133,11 +133,11 @@ std::vector<Type> infer_stft(const Call& call) {
   need_float(call, 0);
   need_rank(call, 0, 3);
   parts_of(call);
+  if (call.has(2)) need_rank(call, 2, 1);
   const Dim step = call.element(1, 0), length = frame_length(call);
   call.check(Dim(1) <= step, "the frame step is at least 1");
   if (call.has(2)) {
     need_same_elem(call, 0, 2);
-    need_rank(call, 2, 1);
     call.equal(call.shape(2)[0], length, "the window and the length of a frame");
   }
   const Dim frames = call.extent((call.shape(0)[1] - length) / step + 1);

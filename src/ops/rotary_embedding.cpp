@@ -43,6 +43,7 @@ Dim rotated(const Call& call) {
 
 std::vector<Type> infer(const Call& call) {
   need_float(call, 0);
+  head_size(call);
   const Dim half = simplified(rotated(call) / 2);
   const Shape& x = call.shape(0);
   for (const size_t i : {1, 2}) {

@@ -7,11 +7,14 @@
 #include "common/errors.h"
 #include "driver/check_model.h"
 #include "driver/model.h"
+#include "driver/transfer.h"
 #include "driver/tune.h"
 #include "graph/parse.h"
 #include "ops/all.h"
 #include "support/process.h"
+#include "support/str.h"
 #include "target/host.h"
+#include "tune/space/nearby.h"
 
 namespace tilewright::driver {
 namespace {
@@ -28,7 +31,7 @@ class WithRecords : public testing::Test {
  protected:
   WithRecords() { options_.target = target::parse_target("host"); }
 
-  graph::Graph model() const { return graph::parse(kModel, ops::find); }
+  graph::Graph model() const { return graph::parse(text_, ops::find); }
 
   /// The one kernel of the model, as a task.
   tune::Task task() {
@@ -64,9 +67,20 @@ class WithRecords : public testing::Test {
     return compile_with_report(model(), options).kernels.kernels.at(0);
   }
 
+  /// The compiled model computes what the graph means.
+  void expect_right(const ModelOptions& options) const {
+    const CheckOptions check{.model = options, .values = {}, .repro = {}};
+    std::vector<float> x(32 * 48);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) - 8;
+    const auto* bytes = reinterpret_cast<const std::byte*>(x.data());
+    const auto value = graph::make_constant(ir::Elem::F32, {32, 48}, {bytes, bytes + 4 * x.size()});
+    EXPECT_TRUE(check_model(model(), {{"x", value}}, check).equal);
+  }
+
   TempFolder folder_;
   std::string path_ = (folder_.path() / "records.db").string();
   ModelOptions options_;
+  std::string text_ = kModel;
 };
 
 // Two tiles instead of what the default schedule does.
@@ -88,12 +102,7 @@ TEST_F(WithRecords, ARecordsTraceIsUsedAndResultsStay) {
   EXPECT_EQ(tuned.refused, "");
   EXPECT_EQ(untuned.tuned, "");
   EXPECT_NE(tuned.code.code, untuned.code.code);
-  CheckOptions check{.model = from_records(), .values = {}, .repro = {}};
-  std::vector<float> x(32 * 48);
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) - 8;
-  const auto* bytes = reinterpret_cast<const std::byte*>(x.data());
-  const auto value = graph::make_constant(ir::Elem::F32, {32, 48}, {bytes, bytes + 4 * x.size()});
-  EXPECT_TRUE(check_model(model(), {{"x", value}}, check).equal);
+  expect_right(from_records());
 }
 
 TEST_F(WithRecords, ATraceThatDoesNotApplyIsReportedAndTheDefaultTaken) {
@@ -122,6 +131,85 @@ TEST_F(WithRecords, UntunedKernelsCanBeRefused) {
   const Diagnostic d = diagnostic_of([&] { kernel(options); });
   EXPECT_EQ(d.code, "driver.records.untuned");
   EXPECT_EQ(d.notes.size(), 1u);
+}
+
+/// As `task`, of other sizes: the same kernel in a model with `size` columns.
+std::string model_of(int size) {
+  return str("constant %a: f32[48, ", size,
+             "] = splat 0.5\ngraph main(%x: f32[32, 48]) {\n  %p: f32[32, ", size,
+             "] = matmul(%x, %a)\n  %y: f32[32, ", size, "] = relu(%p)\n  return %y\n}");
+}
+
+TEST_F(WithRecords, OfAnotherSizeAreUsedWhenAskedFor) {
+  // A schedule near the default one, for twice the columns.
+  text_ = model_of(128);
+  const tune::Task other = task();
+  const tune::Space space = tune::nearby_space(other.func, other.target, other.constants);
+  tune::Record r{.workload = other.workload,
+                 .target = tune::target_text(other.target),
+                 .trace = {},
+                 .point = {},
+                 .measurement = {.verdict = tune::Verdict::Ok},
+                 .name = "bigger"};
+  for (const tune::Point& p : tune::next_best(space)) {
+    r.point = "nearby: " + space.encode(p);
+    r.trace = schedule::print(space.apply(p).trace());
+    if (r.trace != schedule::print(tune::default_trace(other))) break;
+  }
+  r.measurement.ratio = {0.5, 0.5, 0.5};
+  const auto records = std::make_shared<tune::Records>(path_, tune::Database::Mode::Create);
+  records->add(std::span(&r, 1));
+
+  text_ = model_of(64);
+  EXPECT_EQ(kernel(from_records()).origin, ScheduleOrigin::Untuned);
+  ModelOptions options = options_;
+  options.schedules = schedules_from(records, true);
+  const BuiltKernel built = kernel(options);
+  EXPECT_EQ(built.origin, ScheduleOrigin::Transferred);
+  EXPECT_NE(built.tuned.find("not measured; of `bigger` of other sizes"), std::string::npos)
+      << built.tuned;
+  EXPECT_NE(built.code.code, kernel(options_).code.code);
+  expect_right(options);
+  // It was never measured here.
+  options.require_schedules = true;
+  EXPECT_EQ(diagnostic_of([&] { kernel(options); }).code, "driver.records.untuned");
+
+  // A search begins with it.
+  TuneOptions tuning{.model = options_, .records = path_, .seconds = 600, .trials = 1};
+  const TuneReport report = tune_model(model(), tuning);
+  EXPECT_EQ(report.kernels.at(0).starts, 1u);
+  const tune::Task mine = task();
+  EXPECT_EQ(
+      schedule::print(transferred(mine, records->near(mine.workload, r.target, 1).at(0))->trace),
+      records->of(mine.workload, r.target).at(0).trace);
+}
+
+TEST_F(WithRecords, OfAnotherMachineAreAStartToo) {
+  const tune::Task mine = task();
+  tune::Record r{.workload = mine.workload,
+                 .target = "another machine",
+                 .trace = kTrace,
+                 .point = {},
+                 .measurement = {.verdict = tune::Verdict::Ok},
+                 .name = mine.name};
+  r.measurement.ratio = {0.5, 0.5, 0.5};
+  const tune::Records::Near near{r, true, 0};
+  EXPECT_EQ(schedule::print(transferred(mine, near).value().trace),
+            schedule::print(schedule::parse_trace(kTrace, "test")));
+  // What does not apply here is left alone: a size that does not divide, a block that is not there,
+  // a text that is no trace, the default schedule itself.
+  for (const std::string& trace :
+       {std::string("trace t {\n  %c = block \"gone\"\n}"), std::string("no trace"),
+        schedule::print(tune::default_trace(mine))}) {
+    tune::Records::Near bad = near;
+    bad.record.trace = trace;
+    EXPECT_FALSE(transferred(mine, bad)) << trace;
+  }
+  tune::Records::Near no_workload = near;
+  no_workload.same_kernel = false;
+  no_workload.record.point = "nearby: s0.tile=4x4";
+  no_workload.record.workload = "damaged";
+  EXPECT_FALSE(transferred(mine, no_workload));
 }
 
 TEST_F(WithRecords, TuningMakesRecordsAndGoesOnFromThem) {

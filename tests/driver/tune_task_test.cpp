@@ -73,6 +73,19 @@ TEST(TaskTuner, IsTheSameForASeedAndItsReports) {
   }
 }
 
+TEST(TaskTuner, TriesWhatIsSuggestedFirstAndOnce) {
+  tune::CostModel model;
+  TaskTuner first(product(), &model, 1, 0), second(product(), &model, 1, 1);
+  const std::vector<TaskTuner::Proposal> known = first.propose(8);
+  const TaskTuner::Proposal& last = known.back();
+  for (int i = 0; i < 2; ++i) second.suggest({last.candidate.trace, last.point});
+  const std::vector<TaskTuner::Proposal> batch = second.propose(8);
+  ASSERT_EQ(batch.size(), 1u);
+  EXPECT_EQ(batch[0].point, last.point);
+  second.report(last.point, on_paper(last));
+  for (const std::string& p : points_of(second, 4)) EXPECT_NE(p, last.point);
+}
+
 TEST(TaskTuner, GoesOnFromAnEarlierRun) {
   tune::CostModel model, later;
   TaskTuner first(product(), &model, 1, 0), second(product(), &later, 2, 0);

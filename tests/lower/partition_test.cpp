@@ -160,6 +160,36 @@ loops f(X: in f32[2, 2], Y: out f32[2, 2]) stage scheduled {
 })");
 }
 
+TEST(Partition, LeavesOutIterationsThatDoNothing) {
+  // The last block of tiles has four rows of one tile.
+  const char* text = R"(
+loops f(X: in f32[32], Y: inout f32[32]) stage scheduled {
+  for b in 0..2 {
+    for t in 0..7 {
+      alloc r: f32[4] register
+      for i in 0..4 { if (b*7 + t)*4 + i < 30 { r[i] = X[(b*7 + t)*4 + i] } }
+      for i in 0..4 { if (b*7 + t)*4 + i < 30 { Y[(b*7 + t)*4 + i] = r[i] + 1.0 } }
+    }
+  }
+})";
+  const ir::LoopFunc f = partitioned(text);
+  int tests = 0;
+  ir::walk(f.body, [&](const ir::If&) { ++tests; });
+  EXPECT_EQ(tests, 0) << ir::print(f);
+  expect_same(ir::parse_function(text), f, {});
+}
+
+TEST(Partition, KeepsIterationsOfWhichAnyStatementDoesSomething) {
+  const char* text = R"(
+loops f(X: in f32[40], Y: inout f32[40], Z: inout f32[9]) stage scheduled {
+  for t in 0..9 {
+    for i in 0..4 { if t*4 + i < 3 { Y[t*4 + i] = X[t*4 + i] } }
+    if 2 <= t { Z[t] = X[t] }
+  }
+})";
+  expect_same(ir::parse_function(text), partitioned(text), {});
+}
+
 TEST(Partition, MinimaInExtents) {
   const char* text = R"(
 loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {

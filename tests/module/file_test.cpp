@@ -2,6 +2,7 @@
 // Writer and reader: what goes in comes out, and nothing else is believed.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include "module/format.h"
@@ -71,6 +72,22 @@ TEST(ModuleFile, IsWrittenWholeOrNotAtAll) {
   EXPECT_NE(write_module(module, nowhere).find(nowhere), std::string::npos);
   unlink(path.c_str());
   EXPECT_EQ(rmdir(folder.c_str()), 0) << "something was left behind";
+}
+
+TEST(ModuleFile, DoesNotReplaceADeviceOrAPipe) {
+  const Module module = sample_module();
+  const std::string path = testing::TempDir() + "module_pipe_" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::vector<std::byte> read;
+  std::thread reader([&] { read = bytes_of_file(path); });
+  EXPECT_EQ(write_module(module, path), "");
+  struct stat there;
+  const bool pipe = stat(path.c_str(), &there) == 0 && S_ISFIFO(there.st_mode);
+  EXPECT_TRUE(pipe);
+  if (!pipe) std::exit(1);  // the reader waits for ever
+  reader.join();
+  EXPECT_EQ(read, module_bytes(module));
+  unlink(path.c_str());
 }
 
 TEST(ModuleFile, RefusesEveryLengthButItsOwn) {

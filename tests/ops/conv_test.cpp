@@ -70,6 +70,24 @@ TEST(ConvTranspose, TakesGroupsInPhases) {
   EXPECT_EQ(numbers(y[0]), (Numbers{2, 5, 4, 6, 0, 15, 34, 20, 24, 0}));
 }
 
+TEST(ConvTranspose, SumsOverTheFewPlacesOfTheInput) {
+  const auto w = floats({1, 1, 6}, {1, 2, 3, 4, 5, 6});
+  const auto y = [&](Ints strides, Ints pads, const graph::Constant& x) {
+    return numbers(run_node({.op = "ConvTranspose",
+                             .attributes = {{"strides", strides}, {"pads", pads}},
+                             .constants = {1}},
+                            {x, w})[0]);
+  };
+  EXPECT_EQ(y({1}, {0, 0}, floats({1, 1, 1}, {10})), (Numbers{10, 20, 30, 40, 50, 60}));
+  EXPECT_EQ(y({3}, {1, 2}, floats({1, 1, 1}, {10})), (Numbers{20, 30, 40}));
+  EXPECT_EQ(y({1}, {2, 0}, floats({1, 1, 2}, {1, 10})), (Numbers{23, 34, 45, 56, 60}));
+  EXPECT_EQ(y({2}, {0, 1}, floats({1, 1, 2}, {1, 10})), (Numbers{1, 2, 13, 24, 35, 46, 50}));
+  const auto both = run_node(
+      {.op = "ConvTranspose", .attributes = {{"group", Ints::value_type{2}}}, .constants = {1}},
+      {floats({1, 2, 1}, {1, 10}), floats({2, 1, 3}, {1, 2, 3, 4, 5, 6})});
+  EXPECT_EQ(numbers(both[0]), (Numbers{1, 2, 3, 40, 50, 60}));
+}
+
 TEST(ConvTranspose, SpreadsTheInput) {
   const TestNode node{.op = "ConvTranspose", .attributes = {{"strides", Ints{2}}}};
   const auto x = floats({1, 1, 2}, {1, 2}), w = floats({1, 1, 3}, {1, 10, 100});

@@ -75,6 +75,14 @@ def test_the_best_peer_is_chosen_over_all_rounds():
     assert (judged["best_peer"], judged["ratio"]) == ("steady", 2.0)
 
 
+def test_a_peer_too_far_from_f64_is_not_the_best():
+    far = row(tilewright=[[1.0]] * 3, rough=[[0.5]] * 3, exact=[[2.0]] * 3)
+    for name, difference in ("tilewright", 0.007), ("rough", 0.01), ("exact", 0.001):
+        far["contenders"][name]["difference"] = difference
+    judged = race.judge(far, {})
+    assert (judged["best_peer"], judged["too_far"]) == ("exact", ["rough"])
+
+
 def test_without_us_there_is_no_ratio():
     assert "ratio" not in race.judge(row(onnxruntime=[[1.0]]), {})
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -68,14 +69,14 @@ def test_tuning_leaves_records_that_compile_uses(tw, tmp_path):
 
 def test_the_cache_is_shown_used_and_cleared(tw, affine_file, tmp_path):
     tw("compile", affine_file, "-o", "a.twm", "--no-cache")
-    assert "0 kernels" in tw("cache")
+    assert "1 entries" in tw("cache")  # what was measured of the machine
     tw("compile", affine_file, "-o", "b.twm")
-    assert "1 kernels" in tw("cache") and str(tmp_path / "cache") in tw("cache")
+    assert "2 entries" in tw("cache") and str(tmp_path / "cache") in tw("cache")
     tw("compile", affine_file, "-o", "c.twm")
     modules = [(tmp_path / f"{n}.twm").read_bytes() for n in "abc"]
     assert modules[0] == modules[1] == modules[2]
-    assert "removed 1 kernels" in tw("cache", "clear")
-    assert "0 kernels" in tw("cache", "show")
+    assert "removed 2 entries" in tw("cache", "clear")
+    assert "0 entries" in tw("cache", "show")
 
 
 def test_without_the_memory_plan_values_have_places_of_their_own(tw, model, tmp_path):
@@ -145,6 +146,20 @@ def page_data(page):
     return json.JSONDecoder().raw_decode(page[start:])[0]
 
 
+def test_explain_knows_kernels_for_chosen_sizes(tw, model, tmp_path):
+    """Every step is told by the operators that it computes, also where a kernel has variants."""
+    onnx.save(model("g (float[n, 8] x) => (float[n, 8] y) { a = Exp (x) b = Softmax (a) y = Relu (b) }"), tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", x=np.ones((4, 8), np.float32))
+    sizes = ["--dim", "n=1..16:1,4", "--skip", "fuse", "--inputs", "in.npz", "--seconds", 0.01]
+    tw("explain", "m.onnx", *sizes, "--html", "r.html")
+    steps = page_data((tmp_path / "r.html").read_text())["steps"]
+    assert len(steps) == 9
+    for step in steps:
+        assert step["name"].split()[0] == step["members"][0][0]
+        assert step["calls"] == int(step["name"].endswith(" n=4"))
+    assert tw("explain", "m.onnx", *sizes).count("not called for these sizes") == 6
+
+
 def test_the_page_is_whole_and_needs_nothing_else(tw, two_kernels, tmp_path):
     tw("explain", two_kernels, "--html", "r.html", "--seconds", 0.01)
     page = (tmp_path / "r.html").read_text()
@@ -191,6 +206,47 @@ def test_the_page_works_in_a_browser(tw, two_kernels, tmp_path):
     assert "scale(1)" not in body and "scale(" in body
 
 
+@pytest.fixture
+def tuning_page(tw, two_kernels, tmp_path):
+    """What tuning prints, and its page; the model's name is hostile."""
+    name = "<i>two&.onnx"
+    (tmp_path / two_kernels).rename(tmp_path / name)
+    return tw("tune", name, "--budget", "10trials", "--records", "r.db", "--report", "r.html"), tmp_path / "r.html"
+
+
+def rows_of(page):
+    """The cells of the table as the tags say, header and all."""
+    return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
+
+
+def test_the_page_of_tuning_is_whole_and_needs_nothing_else(tuning_page):
+    text, path = tuning_page
+    page = path.read_text()
+    assert "<script" not in page and "http" not in page.replace("http-equiv", "") and "default-src 'none'" in page
+    assert "<h1>&lt;i&gt;two&amp;.onnx: " in page and "<i>" not in page
+    trials = int(re.search(r"^(\d+) trials", text, re.MULTILINE)[1])
+    assert trials >= 10 and f"{trials} trials, 0 of them failed" in page
+    header, *kernels = rows_of(page)
+    assert header[0] == "kernel" and all(len(k) == len(header) for k in kernels)
+    assert sorted(k[0] for k in kernels) == ["conv", "conv_relu"]
+    assert abs(sum(float(k[1].removesuffix(" %")) for k in kernels) - 100) < 1
+    assert sum(int(k[2]) for k in kernels) == trials
+    for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        width, height = (int(re.search(rf'{side}="(\d+)"', svg)[1]) for side in ("width", "height"))
+        for points in re.findall(r'points="([^"]*)"', svg):
+            assert all(0 <= float(x) <= width and 0 <= float(y) <= height for x, y in (p.split(",") for p in points.split()))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_page_of_tuning_works_in_a_browser(tuning_page, tmp_path):
+    _, path = tuning_page
+    dom = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile",
+                          "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=120).stdout
+    # What the browser made of it is what was written.
+    assert [row[0] for row in rows_of(dom)] == [row[0] for row in rows_of(path.read_text())]
+    assert dom.count("<polyline") == path.read_text().count("<polyline") > 0
+
+
 def test_bench_writes_a_chrome_trace(tw, affine_file, tmp_path):
     tw("bench", affine_file, "--inputs", "in.npz", "--seconds", 0.01, "--trace", "t.json", "--json", "b.json")
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
@@ -233,7 +289,7 @@ def test_bash_completes_commands_and_options(tw, tmp_path):
     (tmp_path / "c.sh").write_text(tw("completion", "bash") + """
         complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilewright; echo "${COMPREPLY[@]}"; }
         complete_words tilewright co
-        complete_words tilewright bench --tr""")
+        complete_words tilewright bench --trac""")
     out = subprocess.run(["bash", tmp_path / "c.sh"], capture_output=True, text=True).stdout.splitlines()
     assert out == ["compile completion", "--trace"]
 

@@ -70,10 +70,10 @@ def test_kernels_are_kept_in_the_cache_unless_told_not_to(affine, affine_result,
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
     entries = lambda: {p: p.stat().st_ino for p in (tmp_path / "cache").rglob("*") if p.is_file()}
     made = tw.compile(affine, cache=False)
-    assert not entries()
+    assert len(entries()) == 1  # what was measured of the machine
     tw.compile(affine)
     first = entries()
-    assert first
+    assert len(first) == 2
     taken = tw.compile(affine)
     assert entries() == first  # nothing was written again
     np.testing.assert_array_equal(taken.run([X, B])[0], affine_result(X, B))

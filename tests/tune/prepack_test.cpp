@@ -56,6 +56,25 @@ TEST(Prepack, PreparedOnceAndRunGivesWhatTheWholeGives) {
   EXPECT_EQ(run[2].cells, all[2].cells);
 }
 
+TEST(Prepack, KeepsNothingThatOnlyThePreparationReads) {
+  // Weights in another order, and then in panels: the run reads the panels.
+  const ir::LoopFunc before = blocks_of(
+      "te m(A: f32[9, 12], W: f32[12, 37]) {\n"
+      "  V[k in 12, x in 37] = W[11 - k, x]\n"
+      "  C[y in 9, x in 37] = sum(k in 12) A[y, k] * V[k, x]\n  return C\n}");
+  const ir::LoopFunc whole = choose(before, small_machine(), {"W"});
+  const Prepacked parts = prepack(whole, {"W"});
+  ASSERT_EQ(parts.packed.size(), 1u);
+  EXPECT_EQ(parts.packed[0]->name, "V_global");
+  EXPECT_EQ(parts.prepare.params.size(), 2u);
+  ir::verify(parts.prepare);
+  ir::verify(parts.run);
+  bool turned = false;  // in the run, or the panels would not lie in the order of its loops
+  ir::walk(parts.run.body, [&](const ir::Load& l) { turned = turned || l.buffer->name == "W"; });
+  EXPECT_FALSE(turned);
+  EXPECT_EQ(wrong_choice(before, small_machine(), {}), "");
+}
+
 TEST(Prepack, PreparesWithoutTheSizesOfARun) {
   const ir::LoopFunc whole =
       choose(blocks_of("te m(A: f32[n, 12], W: f32[12, 37]) where n in 1..64 {\n"

@@ -6,6 +6,7 @@
 #include "ir/equal.h"
 #include "ir/rewrite.h"
 #include "lower/facts.h"
+#include "lower/last_iteration.h"
 #include "lower/passes/passes.h"
 
 namespace tilewright::lower {
@@ -252,7 +253,7 @@ class Partitioner {
     for (const Expr& e : steady.ends) end = min(end, e);
     begin = simplified(min(begin, last));
     end = simplified(max(end, begin));
-    if (!pays(loop, begin, end)) return one_by_one(loop);
+    if (!pays(loop, begin, end)) return one_by_one(*shortened(loop).as<For>());
     left_ -= growth;
 
     const Stmt clean = with_known(loop.body, steady.known);
@@ -284,6 +285,14 @@ class Partitioner {
       const Stmt no = facts_.where(logical_not(inside), [&] { return run(loop.body); });
       return with(loop, [&](For& out) { out.body = make_stmt<If>(loop.span, inside, yes, no); });
     });
+  }
+
+  /// Without iterations at the end that do nothing.
+  Stmt shortened(const For& loop) const {
+    const auto extent = const_int(loop.extent);
+    if (loop.loop != ForKind::Serial || !extent) return Stmt::of(loop);
+    return with(loop,
+                [&](For& f) { f.extent = Expr(needed_iterations(loop, *extent, facts_.here())); });
   }
 
   /// A few iterations that are all borders: each by itself, so that it knows what it tests.
@@ -349,9 +358,9 @@ class Partitioner {
 }  // namespace
 
 /// Splits loops so that conditions on their variables hold for all of the middle part, which then
-/// carries no test; the borders keep theirs, or stand by themselves where they are few. A parallel
-/// loop stays one loop whose iterations choose, also by the last of several loops that it stands
-/// for.
+/// carries no test; the borders keep theirs, or stand by themselves where they are few; those at
+/// the end that do nothing are left out. A parallel loop stays one loop whose iterations choose,
+/// also by the last of several loops that it stands for.
 ///   before   for i in 0..n { y[i] = guard(0 <= i - 1 && i + 1 < n, x[i - 1] + x[i + 1], 0.0) }
 ///   after    for i in 0..1 { …guarded… }
 ///            for i in 1..n - 1 { y[i] = x[i - 1] + x[i + 1] }

@@ -149,7 +149,7 @@ Tile whole_tile(int64_t rows, int64_t columns, int64_t terms, int64_t lanes,
     if (rows % r != 0) continue;
     for (int64_t v = 1; v <= kMostVectors && r * v + std::min(r, v) + 1 <= spec.vector_registers;
          ++v) {
-      const double cycles = tile_cycles({r, v}, rows, columns, terms, lanes);
+      const double cycles = tile_cycles({r, v}, rows, columns, terms, lanes, spec.rates);
       if (cycles >= least) continue;
       least = cycles;
       best = {r, v};
@@ -170,9 +170,10 @@ std::vector<Rows> all_rows(const Extents& e, bool known, bool outer, int64_t lan
   const auto consider = [&](int64_t together, const Tile& first, const Tile& last) {
     const int64_t rows = together ? together : e.rows;
     const double read = static_cast<double>(e.columns * (e.terms + e.results)) / kFromCache;
-    const double cycles = (tile_cycles(first, rows, e.columns, e.terms, lanes) +
-                           tile_cycles(last, rows, e.results, e.columns, lanes) + read) /
-                          static_cast<double>(rows);
+    const double cycles =
+        (tile_cycles(first, rows, e.columns, e.terms, lanes, spec.rates) +
+         tile_cycles(last, rows, e.results, e.columns, lanes, spec.rates) + read) /
+        static_cast<double>(rows);
     out.push_back({together, first, last, cycles});
   };
   // The scores of the rows stay in a part of the second cache.

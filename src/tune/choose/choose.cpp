@@ -29,7 +29,7 @@ void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
 void schedule_stages(schedule::Schedule& s, const ir::TargetSpec& spec,
                      const std::vector<std::string>& given, Choices& choices) {
   if (!only_blocks(s.func())) return;
-  inline_stages(s, choices);
+  inline_stages(s, given, choices);
   const std::vector<std::string> constants = with_derived(s.func(), given);
   schedule_winograd(s, spec, constants, choices);
   std::vector<std::pair<std::string, StageKind>> stages;

@@ -18,7 +18,6 @@ namespace {
 // Cycles of a vector: an operation, an access to neighbours, one of each lane by itself, and a
 // vector of a transposition in registers.
 constexpr double kOperation = 0.5, kAccess = 0.5, kTurned = 3;
-constexpr double kBytesPerCycle = 8;  // from memory
 constexpr double kNever = 1e18;
 
 /// `i == 3`, with an index on the left
@@ -74,7 +73,7 @@ double estimated_cycles(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
   schedule::Schedule s(canonical(blocks), spec.instructions);
   if (!only_blocks(blocks)) return 0;
   Choices by_model;
-  inline_stages(s, by_model);
+  inline_stages(s, constants, by_model);
   const ir::LoopFunc func = s.func();
   if (!winograd_fits(func, spec)) return kNever;
   const Sizes sizes(func);
@@ -98,7 +97,7 @@ double estimated_cycles(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
       for (const ir::Expr& e : l->buffer->shape) n *= static_cast<double>(sizes.of(e));
       if (is_known(l->buffer) && n > static_cast<double>(spec.l2_bytes)) bytes += n;
     }
-    all += std::max(cycles, bytes / kBytesPerCycle);
+    all += std::max(cycles, bytes / spec.rates.bytes[2]);
   }
   return all;
 }

@@ -47,6 +47,20 @@ bool chooses_between_vectors(const Stage& producer, const Stage& consumer, const
   return !found;
 }
 
+/// Does it move constants to other places, V[c, p, j] = W[c, 2 * j + p], for a sum? Those lie in
+/// the order of its loops when it is not part of them.
+bool reorders_constants(const Stage& producer, const std::vector<Stage>& stages,
+                        const std::vector<std::string>& constants) {
+  if (std::ranges::find(constants, producer.result()->name) == constants.end()) return false;
+  const auto plain = [](const ir::Load* l) {
+    return std::ranges::all_of(l->indices, [](const ir::Expr& e) { return e.as<ir::VarNode>(); });
+  };
+  return !std::ranges::all_of(producer.loads(), plain) &&
+         std::ranges::any_of(stages, [&](const Stage& c) {
+           return c.kind == StageKind::Reduce && c.reads(producer.result());
+         });
+}
+
 bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, const Sizes& sizes,
                     Choices& choices) {
   double reads = 0;  // of each element
@@ -76,8 +90,9 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, con
 
 }  // namespace
 
-void inline_stages(schedule::Schedule& s, Choices& choices) {
+void inline_stages(schedule::Schedule& s, const std::vector<std::string>& given, Choices& choices) {
   const Sizes sizes(s.func());
+  const std::vector<std::string> constants = with_derived(s.func(), given);
   std::vector<std::string> names;
   for (const Stage& stage : stages_of(s.func()))
     if (stage.kind == StageKind::Map) names.push_back(stage.name());
@@ -88,7 +103,8 @@ void inline_stages(schedule::Schedule& s, Choices& choices) {
     const auto stage = std::ranges::find(stages, name, [](const Stage& t) { return t.name(); });
     const bool output = std::ranges::any_of(
         func.params, [&](const ir::Param& p) { return stage->writes(p.buffer); });
-    if (!output && worth_inlining(*stage, stages, sizes, choices))
+    if (!output && !reorders_constants(*stage, stages, constants) &&
+        worth_inlining(*stage, stages, sizes, choices))
       attempt(s, [&] { s.compute_inline(s.block(name)); });
   }
 }

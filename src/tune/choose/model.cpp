@@ -6,29 +6,29 @@
 namespace tilewright::tune {
 namespace {
 
-// Cycles of a common wide core. Their ratios matter, not their size.
-constexpr double kFma = 0.5, kLoad = 0.5, kLatency = 4;
+constexpr double kFma = 0.5;
 constexpr double kResult = 2;   // of storing and starting one vector of results
 constexpr double kTileEnd = 8;  // of the loops around a tile
 
 /// One tile of r rows and v vectors over all terms.
-double one_tile(double r, double v, double terms) {
-  const double step = std::max({r * v * kFma, (r + v) * kLoad, kLatency});
+double one_tile(double r, double v, double terms, const ir::Rates& rates) {
+  const double step = std::max({r * v * kFma, (r + v) * rates.load, rates.latency});
   return step * terms + r * v * kResult + kTileEnd;
 }
 
 int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// All results of one size.
-double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_t lanes) {
+double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_t lanes,
+                 const ir::Rates& rates) {
   const int64_t width = tile.vectors * lanes;
   const int64_t rows = size.whole_rows ? rounded_up(size.rows, tile.rows) : size.rows;
   const int64_t columns = size.whole_columns ? rounded_up(size.columns, width) : size.columns;
   const auto down = [&](int64_t vectors) {
     const auto v = static_cast<double>(vectors), k = static_cast<double>(terms);
-    double all =
-        static_cast<double>(rows / tile.rows) * one_tile(static_cast<double>(tile.rows), v, k);
-    if (rows % tile.rows != 0) all += one_tile(static_cast<double>(rows % tile.rows), v, k);
+    double all = static_cast<double>(rows / tile.rows) *
+                 one_tile(static_cast<double>(tile.rows), v, k, rates);
+    if (rows % tile.rows != 0) all += one_tile(static_cast<double>(rows % tile.rows), v, k, rates);
     return all;
   };
   double all = static_cast<double>(columns / width) * down(tile.vectors);
@@ -39,10 +39,11 @@ double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_
 }  // namespace
 
 double tile_cycles(const Tile& tile, std::span<const ResultSize> sizes, int64_t terms,
-                   int64_t lanes) {
+                   int64_t lanes, const ir::Rates& rates) {
   double sum = 0;
   for (const ResultSize& size : sizes)
-    sum += all_tiles(tile, size, terms, lanes) / static_cast<double>(size.rows * size.columns);
+    sum +=
+        all_tiles(tile, size, terms, lanes, rates) / static_cast<double>(size.rows * size.columns);
   return sum / static_cast<double>(sizes.size());
 }
 
@@ -59,7 +60,7 @@ Tile choose_tile(std::span<const ResultSize> sizes, int64_t terms, int64_t lanes
   for (int64_t v = 1; v <= std::min<int64_t>(most, 8); ++v)
     for (int64_t r = 1; r <= rows && r * v + std::min(r, v) + 1 <= registers; ++r) {
       if ((vectors > 0 && v != vectors) || !sizes[0].fits({r, v}, lanes)) continue;
-      const double cycles = tile_cycles({r, v}, sizes, terms, lanes);
+      const double cycles = tile_cycles({r, v}, sizes, terms, lanes, spec.rates);
       if (cycles < least * (1 - 1e-9)) {
         least = cycles;
         best = {r, v};

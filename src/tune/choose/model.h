@@ -36,7 +36,7 @@ Tile choose_tile(std::span<const ResultSize> sizes, int64_t terms, int64_t lanes
                  const ir::TargetSpec& spec, int64_t vectors = 0);
 /// The cycles of a tile for one result, on average, as choose_tile compares them.
 double tile_cycles(const Tile& tile, std::span<const ResultSize> sizes, int64_t terms,
-                   int64_t lanes);
+                   int64_t lanes, const ir::Rates& rates);
 
 /// Both for sizes that are known; the cycles are those of all results.
 inline Tile choose_tile(int64_t rows, int64_t columns, int64_t terms, int64_t lanes,
@@ -46,10 +46,10 @@ inline Tile choose_tile(int64_t rows, int64_t columns, int64_t terms, int64_t la
   return choose_tile(std::span(&size, 1), terms, lanes, spec);
 }
 inline double tile_cycles(const Tile& tile, int64_t rows, int64_t columns, int64_t terms,
-                          int64_t lanes) {
+                          int64_t lanes, const ir::Rates& rates) {
   const ResultSize size{.rows = std::max<int64_t>(rows, 1),
                         .columns = std::max<int64_t>(columns, 1)};
-  return tile_cycles(tile, std::span(&size, 1), terms, lanes) *
+  return tile_cycles(tile, std::span(&size, 1), terms, lanes, rates) *
          static_cast<double>(size.rows * size.columns);
 }
 

@@ -90,7 +90,7 @@ bool whole_tiles(Plan& plan, const std::vector<ResultSize>& sizes, int64_t terms
     if (!possible || tile.vectors != v) continue;
     double cycles = 0;
     for (size_t i = 0; i < sizes.size(); ++i)
-      cycles += tile_cycles(tile, std::span(&padded[i], 1), terms, plan.lanes) *
+      cycles += tile_cycles(tile, std::span(&padded[i], 1), terms, plan.lanes, spec.rates) *
                 static_cast<double>(padded[i].columns) / static_cast<double>(sizes[i].columns);
     if (cycles >= least) continue;
     least = cycles;
@@ -181,7 +181,7 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
       if (!plan.dot || !whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
     } else {
       plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
-      plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes);
+      plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes, spec.rates);
     }
     plan.cycles *= results;
     if ((panels.wanted || with_dot) && !panels.constant) plan.cycles += kPack * panels.elements;
@@ -226,10 +226,10 @@ Tile choose_tile_of(const Plan& plan, const Stage& stage, const std::vector<Resu
       const Tile tile{r, v};
       if ((vectors > 0 && v != vectors) || !sizes[0].fits(tile, plan.lanes)) continue;
       if (r == plan.tile.rows && v == plan.tile.vectors) continue;
-      all.push_back({tile, tile_cycles(tile, sizes, terms, plan.lanes)});
+      all.push_back({tile, tile_cycles(tile, sizes, terms, plan.lanes, spec.rates)});
     }
   std::ranges::stable_sort(all, {}, &Option::cycles);
-  const double best = tile_cycles(plan.tile, sizes, terms, plan.lanes);
+  const double best = tile_cycles(plan.tile, sizes, terms, plan.lanes, spec.rates);
   std::erase_if(all, [&](const Option& o) { return o.cycles > kSlowTile * best; });
   if (all.size() > kMostTiles) all.resize(kMostTiles);
   all.insert(all.begin(), {plan.tile, best});

@@ -114,9 +114,13 @@ Prepacked prepack(const ir::LoopFunc& func, const std::vector<std::string>& cons
   out.prepare.name += "_prepare";
   out.prepare.symbols.clear();
   out.prepare.body = ir::seq(taken);
+  out.run.body = without(func.body, taken, {out.packed.begin(), out.packed.end()});
+  const Touched run(out.run.body);
+  for (const Buffer& b : out.packed)
+    if (!run.read.contains(b)) out.prepare.body = ir::make_stmt<ir::Alloc>({}, b, out.prepare.body);
+  std::erase_if(out.packed, [&](const Buffer& b) { return !run.read.contains(b); });
   // Not all of a panel is written where it is wider than what is left.
   out.prepare.params = read_by(out.prepare.body, func, out.packed, ir::Access::InOut);
-  out.run.body = without(func.body, taken, {out.packed.begin(), out.packed.end()});
   out.run.params = read_by(out.run.body, func, out.packed, ir::Access::In);
   for (const ir::Param& p : func.params)  // also results without elements, which nothing writes
     if (p.access != ir::Access::In) out.run.params.push_back(p);

@@ -16,8 +16,8 @@ struct Prepacked {
 };
 
 /// Takes the nests out that read nothing but parameters of these names and know no symbols, such as
-/// the copy of weights into panels. `packed` is empty, and `run` the function itself, when there
-/// are none.
+/// the copy of weights into panels; `packed` is what the rest reads of them. It is empty, and `run`
+/// the function itself, when there are none.
 ///   alloc W_global  for … { W_global[n / 32, k, n % 32] = W[k, n] }  for … { … W_global[…] … }
 ///   ->  prepare(W: in, W_global: inout) { for … { W_global[…] = W[…] } }
 ///       run(…, W_global: in) { for … { … W_global[…] … } }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "ir/verify.h"
@@ -74,6 +75,27 @@ Task make_task(std::string name, const ir::LoopFunc& blocks,
     out.workload += str("constant ", out.constants.back(), "\n");
   }
   out.workload += ir::print(ir::Unit{{}, {}, {out.func}});
+  return out;
+}
+
+Task task_from(const std::string& workload, const ir::TargetSpec& target) {
+  constexpr std::string_view kConstant = "constant ";
+  Task out{.name = {},
+           .target = target,
+           .func = {},
+           .constants = {},
+           .symbols = {},
+           .workload = workload};
+  size_t at = 0;
+  while (workload.compare(at, kConstant.size(), kConstant) == 0) {
+    const size_t name = at + kConstant.size(), end = workload.find('\n', at);
+    if (end == std::string::npos) break;
+    out.constants.push_back(workload.substr(name, end - name));
+    at = end + 1;
+  }
+  out.func = ir::parse_function(workload.substr(at));
+  ir::verify(out.func);
+  for (const ir::Symbol& s : out.func.symbols) out.symbols.push_back(typical(s));
   return out;
 }
 

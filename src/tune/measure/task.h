@@ -27,6 +27,9 @@ Task make_task(std::string name, const ir::LoopFunc& blocks,
                const std::vector<std::string>& constants, const ir::TargetSpec& target,
                std::vector<int64_t> symbols = {});
 
+/// The task that has this workload, but for its name. Throws Error for a text that is none.
+Task task_from(const std::string& workload, const ir::TargetSpec& target);
+
 /// The function with names for its buffers and blocks that follow from their order alone, but for
 /// the stages of Winograd's algorithm, which schedules know by name.
 ir::LoopFunc with_made_up_names(const ir::LoopFunc& func);

@@ -8,12 +8,10 @@
 namespace tilewright::tune {
 namespace {
 
-// Cycles of a common wide core, and of bytes from the next cache. Their ratios matter: what they
-// miss is what the trees learn.
-constexpr double kOperation = 0.25, kLoad = 0.5, kLatency = 4, kIteration = 1;
-constexpr double kBytesPerCycle[] = {32, 16, 6};
+// Cycles beside those of the target's rates. What they miss is what the trees learn.
+constexpr double kOperation = 0.25, kIteration = 1;
 constexpr double kGather = 2, kSpill = 1;
-constexpr double kFork = 8000, kHertz = 3e9;
+constexpr double kFork = 8000;
 
 bool written_out(ir::ForKind kind) {
   return kind == ir::ForKind::Unrolled || kind == ir::ForKind::Vectorized;
@@ -23,9 +21,7 @@ bool written_out(ir::ForKind kind) {
 
 double LeafCost::cycles() const {
   const double units = std::max({compute, loading, latency});
-  double bytes = 0;
-  for (int c = 0; c < 3; ++c) bytes = std::max(bytes, traffic[c] / kBytesPerCycle[c]);
-  return std::max(units, bytes) + 0.3 * std::min(units, bytes) + overhead;
+  return std::max(units, moving) + 0.3 * std::min(units, moving) + overhead;
 }
 
 LeafCost cost_of(const Leaf& leaf, const ir::TargetSpec& spec) {
@@ -71,10 +67,10 @@ LeafCost cost_of(const Leaf& leaf, const ir::TargetSpec& spec) {
   const double wanted = out.accumulators + streams;
   if (wanted > registers) out.loads += kSpill * 2 * (wanted - registers);
   out.compute = bodies * out.vectors * std::max(leaf.operations, 1.0) * kOperation;
-  out.loading = bodies * out.loads * kLoad;
+  out.loading = bodies * out.loads * spec.rates.load;
   if (leaf.update) {
     const double chains = std::max(out.accumulators, 1.0);
-    out.latency = bodies * out.vectors / chains * kLatency;
+    out.latency = bodies * out.vectors / chains * spec.rates.latency;
   }
   out.overhead = bodies * kIteration;
 
@@ -98,6 +94,7 @@ LeafCost cost_of(const Leaf& leaf, const ir::TargetSpec& spec) {
       for (size_t l = level; l-- > 0 && a.stride(l) == 0;) times /= leaf.loops[l].extent;
       out.traffic[c] += 64 * a.lines(leaf.loops, level) * times * (a.store ? 2 : 1);
     }
+    out.moving = std::max(out.moving, out.traffic[c] / spec.rates.bytes[c]);
   }
   for (double* part : {&out.compute, &out.loading, &out.latency, &out.overhead})
     *part *= leaf.needed;
@@ -116,7 +113,7 @@ double analytic_seconds(const std::vector<Leaf>& leaves, const std::vector<LeafC
     if (tasks > 1 && leaves[i].update) cycles += kFork;
     all += cycles;
   }
-  return all / kHertz;
+  return all / spec.rates.hertz;
 }
 
 }  // namespace tilewright::tune

@@ -18,6 +18,7 @@ struct LeafCost {
   double loading = 0;       // cycles of loads and stores
   double overhead = 0;      // cycles of loops
   double traffic[3] = {};   // bytes into the first, second and third cache
+  double moving = 0;        // cycles of the slowest of them
   double tasks = 1;         // iterations that may run in parallel
   size_t fits[3] = {};      // the outermost loop whose data each cache holds
 

@@ -2,6 +2,7 @@
 #include "tune/records/database.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "support/diagnostic.h"
 #include "support/str.h"
@@ -9,7 +10,15 @@
 namespace tilewright::tune {
 namespace {
 
-constexpr int kBusyMilliseconds = 20'000;
+/// Waits a moment for another process to unlock the file; gives up after about 20 seconds. SQLite's
+/// own handler waits up to 0.1 s at a time, and a process that writes without pause keeps the
+/// others out for ever.
+int wait_for_lock(void*, int waited) {
+  constexpr int kTimes = 10'000;
+  constexpr int kShortest = 500, kSpread = 3'000;  // microseconds, by turns
+  usleep(static_cast<useconds_t>(kShortest + waited * 617 % kSpread));
+  return waited < kTimes ? 1 : 0;
+}
 
 struct Words {
   std::string_view code;
@@ -69,7 +78,7 @@ Database::Database(const std::filesystem::path& path, Mode mode) : path_(path) {
   const int code = sqlite3_open_v2(path.c_str(), &db, flags, nullptr);
   db_.reset(db);
   if (code != SQLITE_OK) fail(code);
-  sqlite3_busy_timeout(db, kBusyMilliseconds);
+  sqlite3_busy_handler(db, wait_for_lock, nullptr);
   sqlite3_extended_result_codes(db, 1);
 }
 

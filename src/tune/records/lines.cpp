@@ -149,20 +149,26 @@ class Reader {
 
 }  // namespace
 
-void export_lines(Records& records, std::ostream& out) {
+void export_lines(Records& records, std::ostream& out, Exported which) {
   std::set<std::string> described;
   const auto write = [&](const json& line) {
     out << line.dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
   };
-  records.each([&](const Record& r) {
+  const auto write_record = [&](const Record& r) {
     if (described.insert("w" + r.workload).second)
       write({{"workload", hex(sha256(r.workload))}, {"name", r.name}, {"text", r.workload}});
     if (described.insert("t" + r.target).second)
       write({{"target", hex(sha256(r.target))}, {"text", r.target}});
     write({{"record", encoded(r)}});
-  });
-  for (const Records::Summary& s : records.summaries()) {
+  };
+  if (which == Exported::All) records.each(write_record);
+  for (Records::Summary& s : records.summaries()) {
     if (!s.choice) continue;
+    if (which == Exported::Chosen) {
+      if (!s.choice->record) continue;
+      s.choice->record->measurement.seconds.clear();
+      write_record(*s.choice->record);
+    }
     json line{{"workload", hex(sha256(s.workload))},
               {"target", hex(sha256(s.target))},
               {"record", nullptr},

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/records/records.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <tuple>
 
 #include "support/diagnostic.h"
 #include "support/sha256.h"
 #include "support/str.h"
+#include "tune/records/kind.h"
 
 namespace tilewright::tune {
 namespace {
@@ -36,6 +39,9 @@ constexpr const char* kMigrations[Records::kVersion] = {
                             target INTEGER NOT NULL REFERENCES target(id),
                             record INTEGER REFERENCES record(id), reason TEXT NOT NULL,
                             PRIMARY KEY (workload, target));)",
+    // Kernels that differ in sizes alone are found by the hash of Kind::text.
+    R"(ALTER TABLE workload ADD COLUMN kind BLOB;
+       CREATE INDEX workload_kind ON workload (kind);)",
 };
 
 constexpr const char* kColumns =
@@ -87,9 +93,12 @@ Records::Records(const std::filesystem::path& path, Database::Mode mode) : datab
 
 void Records::prepare(Database::Mode mode) {
   database_.run("PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF");
+  // All of one moment: another process may be making the file.
+  database_.run("BEGIN");
   const int64_t application = database_.number("PRAGMA application_id");
   const int64_t version = database_.number("PRAGMA user_version");
   const int64_t tables = database_.number("SELECT count(*) FROM sqlite_schema");
+  database_.run("COMMIT");
   if (application != kApplication && (tables > 0 || mode == Database::Mode::Existing))
     database_.fail(SQLITE_NOTADB);
   if (version > kVersion)
@@ -107,9 +116,18 @@ void Records::prepare(Database::Mode mode) {
   Transaction all(database_);
   for (int64_t v = database_.number("PRAGMA user_version"); v < kVersion; ++v)
     database_.run(kMigrations[v]);
+  fill_kinds();
   database_.run(
       str("PRAGMA application_id = ", kApplication, "; PRAGMA user_version = ", kVersion).c_str());
   all.commit();
+}
+
+/// For kernels of a file that had no kinds.
+void Records::fill_kinds() {
+  Statement missing = database_.prepare("SELECT id, text FROM workload WHERE kind IS NULL");
+  Statement update = database_.prepare("UPDATE workload SET kind = ? WHERE id = ?");
+  while (missing.step())
+    update.bind_bytes(1, sha256(kind_of(missing.text(1)).text)).bind(2, missing.integer(0)).run();
 }
 
 std::optional<int64_t> Records::find(const char* table, const std::string& text) {
@@ -123,10 +141,11 @@ std::optional<int64_t> Records::find(const char* table, const std::string& text)
 int64_t Records::id_of(const char* table, const std::string& text, const std::string& name) {
   if (const auto found = find(table, text)) return *found;
   const bool named = std::string_view(table) == "workload";
-  Statement s = database_.prepare(str("INSERT INTO ", table, " (hash, text", named ? ", name" : "",
-                                      ") VALUES (?, ?", named ? ", ?" : "", ")"));
+  Statement s =
+      database_.prepare(str("INSERT INTO ", table, " (hash, text", named ? ", name, kind" : "",
+                            ") VALUES (?, ?", named ? ", ?, ?" : "", ")"));
   s.bind_bytes(1, sha256(text)).bind(2, text);
-  if (named) s.bind(3, name);
+  if (named) s.bind(3, name).bind_bytes(4, sha256(kind_of(text).text));
   s.run();
   return database_.last_id();
 }
@@ -230,6 +249,39 @@ std::optional<Choice> Records::to_use(const std::string& workload, const std::st
   if (!found) return {};
   if (!found->measurement.beats_default()) return Choice{{}, "nothing measured beats it"};
   return Choice{std::move(found), "the best measured"};
+}
+
+std::vector<Records::Near> Records::near(const std::string& workload, const std::string& target,
+                                         size_t most) {
+  struct Place {
+    std::string workload, target;
+    bool same_kernel;
+    double distance;
+  };
+  const Kind kind = kind_of(workload);
+  std::vector<Place> places;
+  Statement s = database_.prepare(
+      "SELECT DISTINCT w.text, t.text FROM workload w JOIN record r ON r.workload = w.id JOIN "
+      "target t ON t.id = r.target WHERE w.kind = ?");
+  s.bind_bytes(1, sha256(kind.text));
+  while (s.step()) {
+    Place place{s.text(0), s.text(1), false, 0};
+    place.same_kernel = place.workload == workload;
+    if (place.same_kernel == (place.target == target)) continue;
+    const Kind other = kind_of(place.workload);
+    if (other.text != kind.text) database_.fail(SQLITE_CORRUPT);
+    place.distance = distance(kind, other);
+    places.push_back(std::move(place));
+  }
+  std::ranges::sort(places, {}, [](const Place& p) { return std::tie(p.distance, p.workload); });
+  std::vector<Near> out;
+  for (const Place& p : places) {
+    if (out.size() == most) break;
+    std::optional<Choice> choice = to_use(p.workload, p.target);
+    if (choice && choice->record)
+      out.push_back({*std::move(choice->record), p.same_kernel, p.distance});
+  }
+  return out;
 }
 
 std::vector<Records::Summary> Records::summaries() {

@@ -48,6 +48,15 @@ class Records {
   /// schedule beyond doubt.
   std::optional<Choice> to_use(const std::string& workload, const std::string& target);
 
+  /// Where to start with a kernel that has no record on this machine: what is used for this very
+  /// kernel on others, and for kernels of the same kind on this one, the nearest in size first.
+  struct Near {
+    Record record;
+    bool same_kernel = false;
+    double distance = 0;  // of sizes, as Kind has it
+  };
+  std::vector<Near> near(const std::string& workload, const std::string& target, size_t most);
+
   /// One line for each kernel and machine.
   struct Summary {
     std::string name, target, workload;
@@ -63,18 +72,23 @@ class Records {
   int64_t count();
   const std::filesystem::path& path() const { return database_.path(); }
 
-  static constexpr int kVersion = 2;  // of the tables
+  static constexpr int kVersion = 3;  // of the tables
 
  private:
   void prepare(Database::Mode mode);
+  void fill_kinds();
   int64_t id_of(const char* table, const std::string& text, const std::string& name = {});
   std::optional<int64_t> find(const char* table, const std::string& text);
 
   Database database_;
 };
 
-/// All records as lines of JSON, each kernel and machine described once, before its first record.
-void export_lines(Records& records, std::ostream& out);
+enum class Exported : uint8_t {
+  All,
+  Chosen,  // what tuning kept in the context of a model, without its single times: to hand on
+};
+/// Records as lines of JSON, each kernel and machine described once, before its first record.
+void export_lines(Records& records, std::ostream& out, Exported which = Exported::All);
 
 struct Imported {
   size_t added = 0, known = 0;

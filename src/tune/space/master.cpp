@@ -105,7 +105,7 @@ Space cpu_space(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
   auto parts = std::make_shared<Parts>();
   if (only_blocks(start.func())) {
     Choices by_model;
-    inline_stages(start, by_model);
+    inline_stages(start, constants, by_model);
     schedule_winograd(start, spec, with_derived(start.func(), constants), by_model);
     *parts = parts_of(start, spec, constants);
   }

@@ -37,6 +37,13 @@ Record record_of(double ratio, double high, int64_t number = 0) {
   return r;
 }
 
+/// The same, twice as fast as the default schedule, of a kernel with this text.
+Record near_record(Record r, std::string workload) {
+  r.workload = std::move(workload);
+  r.measurement.ratio = {0.5, 0.49, 0.51};
+  return r;
+}
+
 TEST_F(RecordsFile, KeepsEveryFieldOfARecord) {
   Record r = numbered_record(3);
   r.point = "tile=4x4";
@@ -256,11 +263,53 @@ TEST_F(RecordsFile, OfAnOlderVersionIsBroughtUpToDate) {
     Records records(path_, Mode::Create);
     records.add(std::span(&r, 1));
   }
-  Database(path_, Mode::Existing).run("DROP TABLE choice; PRAGMA user_version = 1");  // version 1
+  const Record near = near_record(r, "kernel of 8");
+  for (const char* older :
+       {"DROP INDEX workload_kind; ALTER TABLE workload DROP COLUMN kind; PRAGMA user_version = 2",
+        "DROP INDEX workload_kind; ALTER TABLE workload DROP COLUMN kind; DROP TABLE choice; "
+        "PRAGMA user_version = 1"}) {
+    {
+      Records(path_, Mode::Existing).add(std::span(&near, 1));
+      Database(path_, Mode::Existing).run(older);
+    }
+    Records records(path_, Mode::Existing);
+    EXPECT_EQ(records.near("kernel of 16", r.target, 9).size(), 1u) << older;
+  }
   Records records(path_, Mode::Existing);
   EXPECT_EQ(records.of(r.workload, r.target).at(0).identity(), r.identity());
   records.choose(r.workload, r.target, 1, "now it can");
   EXPECT_TRUE(records.chosen(r.workload, r.target)->record);
+}
+
+TEST_F(RecordsFile, KnowsWhatIsNear) {
+  const auto add = [&](Records& records, const char* workload, const char* target, double ratio) {
+    Record r = near_record(numbered_record(1), workload);
+    r.target = target;
+    r.trace = str(workload, target);
+    r.measurement.ratio = {ratio, ratio, ratio};
+    records.add(std::span(&r, 1));
+    return records.of(workload, target).back().id;
+  };
+  Records records(path_, Mode::Create);
+  add(records, "product 64 64", "here", 0.5);
+  add(records, "product 256 64", "here", 0.5);
+  add(records, "product 128 32", "elsewhere", 0.5);  // the very kernel
+  add(records, "product 128 64", "elsewhere", 0.5);  // another one, and elsewhere
+  add(records, "product 128 16", "here", 1.5);       // nothing beats the default schedule
+  add(records, "sum 128 32", "here", 0.5);
+  const int64_t reverted = add(records, "product 127 32", "here", 0.5);
+  EXPECT_GT(reverted, 0);
+  records.choose("product 127 32", "here", 0, "not in the model");
+
+  const std::vector<Records::Near> near = records.near("product 128 32", "here", 9);
+  ASSERT_EQ(near.size(), 3u);
+  EXPECT_EQ(near[0].record.trace, "product 128 32elsewhere");
+  EXPECT_TRUE(near[0].same_kernel);
+  EXPECT_EQ(near[0].distance, 0);
+  EXPECT_FALSE(near[1].same_kernel);
+  EXPECT_LE(near[1].distance, near[2].distance);
+  EXPECT_EQ(records.near("product 128 32", "here", 2).size(), 2u);
+  EXPECT_TRUE(records.near("product 1 2 3", "here", 9).empty());
 }
 
 TEST_F(RecordsFile, TwoWritersLoseNothing) {
@@ -309,8 +358,10 @@ TEST_F(RecordsFile, WithoutRoomNothingAcknowledgedIsLost) {
   EXPECT_EQ(records.add(std::span(&more, 1)), 1u);
 }
 
-TEST_F(RecordsFile, AKilledWriterLosesNothingAcknowledged) {
-  EXPECT_EQ(killed_rounds(path_, 200, 1, 20'000), "");
+TEST_F(RecordsFile, KilledWritersLoseNothingAcknowledged) {
+  const Killed killed = kill_writers(folder_.path(), {.kills = 50});
+  EXPECT_EQ(killed.wrong, "");
+  EXPECT_GE(killed.kills, 50);
 }
 
 }  // namespace
