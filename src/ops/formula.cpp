@@ -40,6 +40,8 @@ std::vector<Dim> axes_of(const Call& call, size_t i, int rank) {
   for (Dim& a : axes) {
     a = call.simple(wrapped(a, Dim(rank)));
     call.check(in_range(a, Dim(0), Dim(rank)), str("axes are between ", -rank, " and ", rank - 1));
+    // Formulas mention an axis often. The check tells of one below 0, not the symbol.
+    if (!ir::const_int(a)) a = call.extent(ir::max(a, Dim(0)));
   }
   for (size_t j = 0; j < axes.size(); ++j)
     for (size_t k = 0; k < j; ++k) call.check(ir::ne(axes[j], axes[k]), "an axis is listed twice");

@@ -11,17 +11,18 @@ from test_command_line import PROGRAM
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="the program is not built")
 
 MEMORY = 512 << 20
-HANGS = 120  # seconds, of a thing that takes less than two
+HANGS = 120  # seconds, of a thing that takes less than three
 
 
 def limited():
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
+@pytest.mark.parametrize("stage", ["graph", "fused"])  # all types inferred; through all graph passes
 @pytest.mark.parametrize("name", MODELS)
-def test_reading_ends_with_a_result_or_a_diagnostic(name, tmp_path):
+def test_ends_with_a_result_or_a_diagnostic(name, stage, tmp_path):
     (tmp_path / "m.onnx").write_bytes(model(name, 1 << 16))
-    result = subprocess.run([PROGRAM, "compile", "m.onnx", "--emit", "graph", "-o", "graph.tw"], cwd=tmp_path, text=True,
+    result = subprocess.run([PROGRAM, "compile", "m.onnx", "--no-cache", "--emit", stage, "-o", "graph.tw"], cwd=tmp_path, text=True,
                             stdin=subprocess.DEVNULL, capture_output=True, timeout=HANGS, preexec_fn=limited)
     assert result.returncode in (0, 1), result.stderr
     if result.returncode == 0:

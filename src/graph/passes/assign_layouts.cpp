@@ -36,13 +36,6 @@ bool has_channels(const Node& n) {
   return std::ranges::any_of(n.bodies[0].nodes, [](const Node& m) { return m.op->channels; });
 }
 
-/// May another algorithm compute it? Costs of others need not be asked for, which takes its time.
-bool has_choice(const Node& n) {
-  if (n.op->special != Special::Group) return n.op->algorithms.size() > 1;
-  return std::ranges::any_of(n.bodies[0].nodes,
-                             [](const Node& m) { return m.op->algorithms.size() > 1; });
-}
-
 class Assignment {
  public:
   Assignment(Graph& graph, PassContext& context)
@@ -56,7 +49,8 @@ class Assignment {
     for (size_t v = 0; v < vars_.size(); ++v) set(v, best.chosen[v]);
     report(best, costs);
     for (Node& n : graph_.main().nodes)
-      if (is_kernel(n) && has_choice(n)) n = std::move(fastest(n).node);
+      if (is_kernel(n) && !alternatives(n).empty())  // costs take their time
+        n = std::move(fastest(n).node);
   }
 
  private:
@@ -176,6 +170,16 @@ class Assignment {
   Fastest fastest(const Node& n) {
     if (costs_nothing(n)) return {n, 0};
     Fastest best{n, context_.services.cycles(graph_, n).value_or(kImpossible)};
+    for (Node& other : alternatives(n)) {
+      const double cycles = context_.services.cycles(graph_, other).value_or(kImpossible);
+      if (cycles < best.cycles) best = {std::move(other), cycles};
+    }
+    return best;
+  }
+
+  /// The node with another algorithm for one of its operators, for every one that may compute it.
+  std::vector<Node> alternatives(const Node& n) {
+    std::vector<Node> out;
     Node now = n;
     std::vector<Node*> members = {&now};
     if (n.op->special == Special::Group) {
@@ -190,12 +194,11 @@ class Assignment {
             std::ranges::find(context_.skip, algorithm.name) != context_.skip.end())
           continue;
         m->algorithm = a;
-        const double cycles = context_.services.cycles(graph_, now).value_or(kImpossible);
-        if (cycles < best.cycles) best = {now, cycles};
+        out.push_back(now);
       }
       m->algorithm = 0;
     }
-    return best;
+    return out;
   }
 
   void add_costs(const Node& n, std::vector<CostTable>& costs) {
