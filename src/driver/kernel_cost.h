@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "graph/graph.h"
 #include "ir/target_spec.h"
@@ -19,8 +20,11 @@ class KernelCost {
   std::optional<double> operator()(graph::Graph& graph, const graph::Node& node);
 
  private:
+  std::optional<double> of_kernel(graph::Graph& graph, const graph::Node& node);
+
   ir::TargetSpec target_;
-  std::map<std::string, double> known_;
+  std::unordered_map<std::string, std::optional<double>> of_nodes_;
+  std::map<std::string, double> known_;  // by the keys of kernels
 };
 
 }  // namespace tilewright::driver
