@@ -76,7 +76,7 @@ def differences(rows):
     names = [n for n in SHOWN if any("difference" in r["contenders"].get(n, {}) for r in rows.values())]
     found = lambda r, n: r["contenders"].get(n, {}).get("difference")
     lines = [[m] + [f"{d:.1e}" if (d := found(r, n)) is not None else "–" for n in names] for m, r in rows.items()]
-    far = [f"{n} on {m}" for m, r in rows.items() for n in r["too_far"]]
+    far = [f"{n} on {m}" for m, r in rows.items() for n in r.get("too_far", [])]
     return ["Difference from f64:", table(["model", *names], lines),
             "A contender counts that is no further from f64 than 1.5 times OpenVINO in bf16, or 2^-7 of the largest value. "
             f"Too far: {', '.join(far) or 'none'}."]
