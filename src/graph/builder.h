@@ -96,7 +96,7 @@ class Builder {
   Origin origin_;
   std::vector<Function> open_;         // functions in the making, outermost first
   std::vector<size_t> checks_before_;  // of each open body: how many checks those around it had
-  std::map<std::string, int> names_;
+  std::unordered_map<std::string, int> names_;
   std::map<std::string, Dim> symbols_;
   std::unordered_map<const ir::ExprNode*, size_t> unbound_;  // symbols that no input has yet
   ValueId first_of_origin_ = 0;
