@@ -43,7 +43,7 @@ Dim rotated(const Call& call) {
 
 std::vector<Type> infer(const Call& call) {
   need_float(call, 0);
-  head_size(call);
+  head_size(call);  // refuses other ranks, also where `rotated` is given
   const Dim half = simplified(rotated(call) / 2);
   const Shape& x = call.shape(0);
   for (const size_t i : {1, 2}) {
