@@ -114,3 +114,14 @@ def test_errors_have_parts(model):
         tw.compile(model("g (float[2] x) => (float[2] y) { y = Teleport(x) }"))
     assert e.value.code == "frontend.onnx.operator" and "Teleport" in e.value.message
     assert e.value.notes and "tw.register_op" in e.value.help and e.value.help in str(e.value)
+
+
+@pytest.mark.parametrize("count", [256, 257, 600])
+def test_concat_of_hundreds_of_inputs_keeps_their_order(model, count):
+    """More than 256 are joined in parts."""
+    names = [f"x{i}" for i in range(count)]
+    inputs = ", ".join(f"float[2, {1 + i % 3}] {name}" for i, name in enumerate(names))
+    width = sum(1 + i % 3 for i in range(count))
+    m = model(f"g ({inputs}) => (float[2, {width}] y) {{ y = Concat <axis = 1> ({', '.join(names)}) }}")
+    given = [np.full((2, 1 + i % 3), i, np.float32) + np.array([[0], [0.5]], np.float32) for i in range(count)]
+    np.testing.assert_array_equal(tw.compile(m).run(given)[0], np.concatenate(given, axis=1))
