@@ -5,7 +5,8 @@
   transfer.py [--seconds 60] [--rounds 20] [--models FOLDER] [--folder FOLDER]
 
 Tunes SOURCES into one file of records and HELD_BACK into another, then runs each of the latter untuned, with what is
-transferred from the sources, and with its own records, in turn. The share of the gain is (untuned - transferred) / (untuned - tuned),
+transferred from the sources, with its own records, and untuned from another build, in turn: what that one differs by is
+noise that the others have, too. The share of the gain is (untuned - transferred) / (untuned - tuned),
 summed over models whose tuned gain is beyond doubt. Files of records that are there are taken as they are.
 """
 import argparse
@@ -33,7 +34,7 @@ def tune(models, names, records, seconds):
     part = records.with_suffix(".part")
     for name in names:
         subprocess.run([PROGRAM, "tune", models / f"{name}.onnx", "--inputs", models / f"{name}.npz",
-                        "--budget", f"{seconds}s", "--records", part], check=True)
+                        "--budget", f"{seconds}s", "--threads", "1", "--records", part], check=True)
     part.rename(records)
 
 
@@ -46,10 +47,10 @@ def transferred_kernels(model, sources):
 
 
 def race(model, sources, held_back, rounds):
-    """Seconds of each round's calls: untuned, transferred, tuned."""
+    """Seconds of each round's calls: untuned, transferred, tuned, and untuned again."""
     given = dict(np.load(model.with_suffix(".npz")))
     variants = [tw.compile(model, threads=1, shipped_records=False, **more)
-                for more in ({}, {"records": sources, "transfer": True}, {"records": held_back})]
+                for more in ({}, {"records": sources, "transfer": True}, {"records": held_back}, {})]
     times = [[] for _ in variants]
     for turn in range(rounds):
         for i in np.roll(range(len(variants)), turn):
@@ -76,11 +77,12 @@ def main():
     gained = possible = 0.0
     for name in HELD_BACK:
         times = race(args.models / f"{name}.onnx", sources, held_back, args.rounds)
-        untuned, moved, tuned = (quantile(pooled(t)) for t in times)
+        untuned, moved, tuned, again = (quantile(pooled(t)) for t in times)
         low, high = interval(times[2], times[0])
         moved_low, moved_high = interval(times[1], times[0])
+        again_low, again_high = interval(times[3], times[0])
         print(f"{name}: {transferred_kernels(args.models / f'{name}.onnx', sources)} kernels transferred; {1e3 * untuned:.2f} ms untuned; transferred {untuned / moved:.3f}x ({moved_low:.3f} … {moved_high:.3f}), "
-              f"tuned {untuned / tuned:.3f}x ({low:.3f} … {high:.3f})", flush=True)
+              f"tuned {untuned / tuned:.3f}x ({low:.3f} … {high:.3f}), untuned again {untuned / again:.3f}x ({again_low:.3f} … {again_high:.3f})", flush=True)
         if low > 1:
             gained, possible = gained + untuned - moved, possible + untuned - tuned
     print(f"share of the gain: {100 * gained / possible:.0f} %" if possible else "no tuned gain is beyond doubt")

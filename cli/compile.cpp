@@ -91,7 +91,7 @@ Action add_compile(CLI::App& app) {
       write_c(s->model, s->c, s->compiler);
       return 0;
     }
-    const graph::Graph graph = s->model.read();
+    const graph::Graph& graph = s->model.read();
     if (!s->emit.empty()) {
       write_text(driver::emit_model(graph, s->model.options(), s->emit), s->output);
       return 0;

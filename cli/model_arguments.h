@@ -21,7 +21,7 @@ struct ModelArguments {
   void add(CLI::App& command);
   bool is_text() const;    // a `.tw` file
   bool is_module() const;  // a `.twm` file
-  graph::Graph read() const;
+  const graph::Graph& read() const;
   driver::ModelOptions options() const;
 };
 

@@ -70,7 +70,7 @@ Action add_tune(CLI::App& app) {
     options.stop = &interrupted;
     const bool terminal = isatty(STDERR_FILENO);
     if (terminal) options.progress = show;
-    const graph::Graph graph = s->model.read();
+    const graph::Graph& graph = s->model.read();
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
     const driver::TuneReport report = driver::tune_model(graph, options);

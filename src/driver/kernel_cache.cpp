@@ -104,8 +104,8 @@ auto read_entry(const DiskCache& files, const std::string& key, Read&& read)
 }
 
 std::string text_of(const ir::Rates& r) {
-  return str(r.load, " ", r.latency, " ", r.bytes[0], " ", r.bytes[1], " ", r.bytes[2], " ",
-             r.hertz);
+  return str(r.load, " ", r.half, " ", r.latency, " ", r.bytes[0], " ", r.bytes[1], " ", r.bytes[2],
+             " ", r.hertz);
 }
 
 std::string text_of(const ir::TargetSpec& t) {

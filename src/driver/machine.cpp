@@ -14,10 +14,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFields = 6;
+constexpr int kFields = 7;
 
 std::string bytes_of(const ir::Rates& r) {
-  return json{r.load, r.latency, r.bytes[0], r.bytes[1], r.bytes[2], r.hertz}.dump();
+  return json{r.load, r.half, r.latency, r.bytes[0], r.bytes[1], r.bytes[2], r.hertz}.dump();
 }
 
 /// Nothing when that is not what bytes_of has written.
@@ -28,7 +28,11 @@ std::optional<ir::Rates> rates_from(const std::string& bytes) {
     if (!n.is_number() || !(n.get<double>() > 0) || !std::isfinite(n.get<double>()))
       return std::nullopt;
   const auto at = [&](size_t i) { return list[i].get<double>(); };
-  return ir::Rates{.load = at(0), .latency = at(1), .bytes = {at(2), at(3), at(4)}, .hertz = at(5)};
+  return ir::Rates{.load = at(0),
+                   .half = at(1),
+                   .latency = at(2),
+                   .bytes = {at(3), at(4), at(5)},
+                   .hertz = at(6)};
 }
 
 }  // namespace

@@ -73,13 +73,14 @@ struct Loops {
   float (*read)(const float*, int64_t);
   void (*copy)(const float*, float*, int64_t);
   int64_t lanes;
+  float (*half_fma)(int64_t) = nullptr;  // of vectors half as wide, where those have FMAs
 };
 
 Loops widest() {
   const ir::IsaSet isa = target::host_target().isa;
   (void)isa;
 #if defined(__x86_64__)
-  if (isa.has(ir::Isa::Avx512)) return {fma512, chain512, read512, copy512, 16};
+  if (isa.has(ir::Isa::Avx512)) return {fma512, chain512, read512, copy512, 16, fma256};
   if (isa.has(ir::Isa::Avx2)) return {fma256, chain256, read256, copy256, 8};
 #endif
   return {fma128, chain128, read128, copy128, 4};
@@ -87,10 +88,11 @@ Loops widest() {
 
 volatile float sink;
 
+using Clock = std::chrono::steady_clock;
+
 /// The best of some rounds, in seconds.
 template <class F>
 double best_time(double budget, F&& f) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   double best = 1e30;
   for (int round = 0; round < 3 || Clock::now() - start < std::chrono::duration<double>(budget);
@@ -167,6 +169,7 @@ Roofs measure_roofs(int threads) {
 }
 
 ir::Rates measure_rates() {
+  const ir::TargetSpec& host = target::host_target();
   const Loops loops = widest();
   // Steps of half an octave: two measurements of one machine are to give the same.
   const auto stepped = [](double x) { return std::exp2(std::round(2 * std::log2(x)) / 2); };
@@ -174,29 +177,47 @@ ir::Rates measure_rates() {
   const double fma = best_time(0.02, [&] { sink = loops.fma(kRounds); }) / (kRounds * kChains);
   const double chain = best_time(0.01, [&] { sink = loops.chain(kRounds); }) / kRounds;
   const double cycle = 2 * fma;
-  // The better of reading and copying half of a cache, or more than any of them holds.
-  const auto bytes_a_second = [&](int64_t bytes) {
-    const int64_t n = bytes / 4 / 1024 * 1024, repeats = std::max<int64_t>(1, (1 << 20) / bytes);
+  // In pieces: a busy machine takes some of them away. Of memory the median counts, of a cache,
+  // which others may have filled, the best tenth.
+  constexpr long kOfCache = 10, kOfMemory = 2;
+  const auto bytes_a_second = [&](int64_t bytes, long share) {
+    const int64_t n = std::max<int64_t>(bytes / 4 / 1024, 1) * 1024,
+                  piece = std::min<int64_t>(n, 1 << 16),
+                  repeats = std::max<int64_t>(1, (1 << 18) / (4 * piece));
     const std::unique_ptr<float, decltype(&std::free)> array(
         static_cast<float*>(std::aligned_alloc(4096, static_cast<size_t>(4 * n))), std::free);
     std::fill_n(array.get(), n, 1.0f);
-    const double seconds = best_time(0.01, [&] {
-      for (int64_t r = 0; r < repeats; ++r) sink = loops.read(array.get(), n);
+    std::vector<double> times;
+    best_time(0.01, [&] {
+      for (int64_t at = 0; at + piece <= n; at += piece) {
+        const Clock::time_point begin = Clock::now();
+        for (int64_t r = 0; r < repeats; ++r) sink = loops.read(array.get() + at, piece);
+        times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+      }
     });
-    return static_cast<double>(4 * n * repeats) / seconds;
+    const auto rank = static_cast<long>(times.size()) / share;
+    std::ranges::nth_element(times, times.begin() + rank);
+    return static_cast<double>(4 * piece * repeats) / times[static_cast<size_t>(rank)];
   };
-  const ir::TargetSpec& host = target::host_target();
   const ir::Rates common;
   ir::Rates out;
   out.hertz = stepped(1 / cycle);
+  if (loops.half_fma) {
+    // Known to the compiler, the function would be called once for all rounds.
+    float (*const volatile narrow)(int64_t) = loops.half_fma;
+    const double each = best_time(0.02, [&] { sink = narrow(kRounds); }) / (kRounds * kChains);
+    out.half = std::clamp(stepped(each / fma), 0.5, 1.0);
+  }
   out.latency = stepped(chain / cycle);
-  out.load =
-      stepped(static_cast<double>(4 * loops.lanes) / bytes_a_second(host.l1_bytes / 2) / cycle);
+  out.load = stepped(static_cast<double>(4 * loops.lanes) /
+                     bytes_a_second(host.l1_bytes / 2, kOfCache) / cycle);
   const int64_t far = std::clamp<int64_t>(2 * host.l3_bytes, 32 << 20, 64 << 20);
   const int64_t sizes[] = {host.l2_bytes / 2, std::min(host.l3_bytes / 2, far), far};
   // Beside arithmetic, kernels get about half of what a loop gets that does nothing but read.
   for (int c = 0; c < 3; ++c)
-    out.bytes[c] = sizes[c] > 0 ? stepped(bytes_a_second(sizes[c]) * cycle / 2) : common.bytes[c];
+    out.bytes[c] = sizes[c] > 0
+                       ? stepped(bytes_a_second(sizes[c], c < 2 ? kOfCache : kOfMemory) * cycle / 2)
+                       : common.bytes[c];
   return out;
 }
 

@@ -61,8 +61,8 @@ class Tuner {
     search();
     report_.searching = since_start();
     if (!stopped()) confirm();
+    if (!stopped()) keep_what_helps(before);
     report_.interrupted = stopped();
-    if (!report_.interrupted) keep_what_helps(before);
     report_.seconds = since_start();
     return std::move(report_);
   }

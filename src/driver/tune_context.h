@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,19 +11,26 @@
 
 namespace tilewright::driver {
 
+using Traces = std::map<std::string, std::string>;  // by workload
+
 /// How tuned kernels do in the whole model.
 struct ContextResult {
-  std::map<std::string, std::string> kept;        // traces that help there, by workload
+  Traces kept;                                    // those that help there
   std::map<std::string, tune::Estimate> kernels;  // time over untuned of each that was tried
   tune::Estimate whole{1, 1, 1};                  // of the model with what is kept
   std::string problem;  // why nothing is kept; empty when something may be
 };
 
-/// Runs the model with these traces and without in turn, for about `seconds`. A kernel whose time
+/// Runs the model with these traces and without in turn, for about `seconds`, and up to 1.6 times
+/// that where the whole stays unclear. A kernel whose time
 /// in the model is not less goes back to the default schedule; all do when the results of the model
-/// differ, or when the whole is not faster.
+/// differ.
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,
-                         const std::vector<ModelTask>& tasks,
-                         const std::map<std::string, std::string>& traces, double seconds);
+                         const std::vector<ModelTask>& tasks, const Traces& traces, double seconds);
+
+/// Keeps the traces whose kernels are faster in the model. When `whole`, the time of the model with
+/// them over untuned, says that it is not, those go that may not be faster after all, then all.
+void keep_what_helps(ContextResult& result, const Traces& traces,
+                     const std::function<tune::Estimate(const Traces&)>& whole);
 
 }  // namespace tilewright::driver

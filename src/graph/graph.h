@@ -104,7 +104,7 @@ struct Graph {
   SymbolIndex symbol_index;
   /// Nodes of formulas that may still be simplified or proved something about. Past that, less is
   /// known before the run: a small file could ask for hours of it.
-  int64_t reasoning_left = 2'000'000;
+  int64_t reasoning_left = 1'200'000;
   std::vector<Check> checks;        // of the main function
   std::vector<Function> functions;  // the first is the main one
   /// What the user calls each output of the main function. The value may have another name: it may

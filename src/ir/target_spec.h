@@ -48,6 +48,7 @@ constexpr IsaSet operator|(Isa a, Isa b) { return IsaSet(a) | IsaSet(b); }
 /// are those of a common wide core. Their ratios matter, not their size.
 struct Rates {
   double load = 0.5;              // of a vector from the first cache
+  double half = 1;                // an operation on half a vector, against one on a whole one
   double latency = 4;             // of an FMA
   double bytes[3] = {32, 16, 8};  // that a cycle brings from the second cache, the third, memory
   double hertz = 3e9;

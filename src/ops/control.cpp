@@ -2,6 +2,8 @@
 #include "ops/control.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "graph/onnx_node.h"
@@ -271,13 +273,54 @@ std::optional<Type> merged(const Type& a, const Type& b) {
   return std::nullopt;
 }
 
+namespace {
+
+void for_each_use(const Node& node, FunctionRef<void(ValueId)> use) {
+  for (const ValueId id : node.inputs) use(id);
+  for (const Function& body : node.bodies) {
+    for (const Node& inner : body.nodes) for_each_use(inner, use);
+    for (const ValueId id : body.outputs) use(id);
+  }
+}
+
+/// These and the values that are computed from them, in whatever iteration.
+std::set<ValueId> computed_from(const std::vector<ValueId>& inputs, const Function& body) {
+  std::unordered_map<ValueId, std::vector<const Node*>> readers;
+  for (const Node& node : body.nodes)
+    for_each_use(node, [&](ValueId id) { readers[id].push_back(&node); });
+  std::unordered_multimap<ValueId, ValueId> next;  // a result is an input of the next iteration
+  for (size_t i = 0; i + 1 < body.outputs.size() && i + 2 < body.inputs.size(); ++i)
+    next.emplace(body.outputs[i + 1], body.inputs[i + 2]);
+  std::set<ValueId> seen;
+  std::vector<ValueId> left = inputs;
+  while (!left.empty()) {
+    const ValueId id = left.back();
+    left.pop_back();
+    if (!seen.insert(id).second) continue;
+    for (auto [at, end] = next.equal_range(id); at != end; ++at) left.push_back(at->second);
+    const auto found = readers.extract(id);
+    if (found.empty()) continue;
+    for (const Node* node : found.mapped())
+      left.insert(left.end(), node->outputs.begin(), node->outputs.end());
+  }
+  return seen;
+}
+
+/// Lists of integers may be shapes, whose length is to be known.
+bool may_forget(const TensorType& t) { return t.rank() > 1 || t.strings || ir::is_float(t.elem); }
+
+}  // namespace
+
 Function loop_body(Builder& g, std::vector<Type> carried,
                    FunctionRef<Function(const std::vector<Type>& carried)> build) {
-  while (true) {
+  // Where each value takes the extents of the one before, one more changes in each round: after
+  // these, extents are forgotten of all that is computed from what has changed.
+  constexpr int kExactRounds = 4;
+  for (int round = 1;; ++round) {
     const Builder::Checkpoint before = g.checkpoint();
     Function body = build(carried);
-    bool fits = true;
     std::vector<Type> wider = carried;
+    std::vector<ValueId> changed;
     for (size_t i = 0; i < carried.size(); ++i) {
       const Type &in = g.type(body.inputs[i + 2]), &out = g.type(body.outputs[i + 1]);
       if (same(in, out)) continue;
@@ -292,9 +335,16 @@ Function loop_body(Builder& g, std::vector<Type> carried,
             if (!c->shape[d]) t->shape[d] = Dim();
       if (same(next, carried[i])) continue;
       wider[i] = std::move(next);
-      fits = false;
+      changed.push_back(body.inputs[i + 2]);
     }
-    if (fits) return body;
+    if (changed.empty()) return body;
+    if (round == kExactRounds) {
+      const std::set<ValueId> reached = computed_from(changed, body);
+      for (size_t i = 0; i < wider.size(); ++i)
+        if (TensorType* t = std::get_if<TensorType>(&wider[i]);
+            t && may_forget(*t) && reached.contains(body.inputs[i + 2]))
+          std::ranges::fill(t->shape, Dim());
+    }
     carried = std::move(wider);
     g.rollback(before);
   }

@@ -182,7 +182,12 @@ bool has_phases(const Call& call) {
 te::Tensor zeros_around(const te::Tensor& t, const std::vector<Dim>& before,
                         const std::vector<Dim>& extents) {
   te::Shape shape = shape_of(t);
-  for (size_t d = 0; d < extents.size(); ++d) shape[d + 2] = extents[d];
+  bool none = true;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    none = none && ir::is_const(before[d], 0) && same(extents[d], t.shape()[d + 2]);
+    shape[d + 2] = extents[d];
+  }
+  if (none) return t;
   return te::compute(str(t.name(), "_padded"), shape, [&](const std::vector<te::Var>& axes) {
     At at = indices_of(axes);
     te::Expr inside = true;
@@ -192,6 +197,14 @@ te::Tensor zeros_around(const te::Tensor& t, const std::vector<Dim>& before,
     }
     return te::guard(inside, t.at(at), 0);
   });
+}
+
+/// (p + pad) / stride and (p + pad) % stride of a phase, which is less than the stride.
+std::pair<te::Expr, te::Expr> block_and_tap(const te::Var& phase, const Spread& s) {
+  const auto pad = ir::const_int(s.pad_begin);
+  if (pad && *pad % s.stride == 0) return {te::Expr(*pad / s.stride), phase};
+  const te::Expr at = phase + te::Expr(s.pad_begin);
+  return {at / s.stride, at % s.stride};
 }
 
 std::vector<te::Tensor> define_phases(const Call& call) {
@@ -225,8 +238,8 @@ std::vector<te::Tensor> define_phases(const Call& call) {
         At at = {axes[rank], axes[rank + 1]};
         te::Expr inside = true;
         for (size_t d = 0; d < rank; ++d) {
-          const te::Expr phase = axes[d] + te::Expr(dims[d].pad_begin);
-          at.push_back(axes[rank + 2 + d] * dims[d].stride + phase % dims[d].stride);
+          at.push_back(axes[rank + 2 + d] * dims[d].stride +
+                       block_and_tap(axes[d], dims[d]).second);
           inside = inside && at.back() < te::Expr(dims[d].kernel);
         }
         return fills ? call.in(1).at(at) : te::guard(inside, call.in(1).at(at), 0);
@@ -238,8 +251,8 @@ std::vector<te::Tensor> define_phases(const Call& call) {
        weight(axes.begin() + 1, axes.begin() + 1 + static_cast<long>(rank));
     weight.insert(weight.end(), {channel, channels.filter(m)});
     for (size_t d = 0; d < rank; ++d) {
-      const te::Expr phase = axes[d + 1] + te::Expr(dims[d].pad_begin);
-      at.push_back(axes[rank + 2 + d] + phase / dims[d].stride + te::Expr(before[d]) - over[d + 1]);
+      at.push_back(axes[rank + 2 + d] + block_and_tap(axes[d + 1], dims[d]).first +
+                   te::Expr(before[d]) - over[d + 1]);
       weight.push_back(over[d + 1]);
     }
     return te::sum(as(acc, x.at(at)) * as(acc, w.at(weight)), te::Axes(over));

@@ -43,13 +43,20 @@ std::vector<Part> parts_of(const Call& call) {
     const Dim start = call.simple(wrapped(at_axis(axes, starts, d, Dim(0)), n));
     const Dim end = call.simple(wrapped(at_axis(axes, ends, d, n), n));
     const ir::Expr forward = step > Dim(0);
+    // Both are made only where the run tells the direction.
+    const auto by_direction = [&](auto&& ahead, auto&& back) -> Dim {
+      if (ir::is_true(forward)) return ahead();
+      if (ir::is_false(forward)) return back();
+      return ir::select(forward, ahead(), back());
+    };
     // Backwards, the least end is the place before the first element.
-    const Dim from =
-        call.simple(choose(forward, clamp(start, Dim(0), n), clamp(start, Dim(0), n - Dim(1))));
-    const Dim to =
-        call.simple(choose(forward, clamp(end, Dim(0), n), clamp(end, Dim(-1), n - Dim(1))));
-    const Dim count =
-        choose(forward, ir::ceil_div(to - from, step), ir::ceil_div(from - to, -step));
+    const auto within = [&](const Dim& place, int64_t least_back) {
+      return call.simple(by_direction([&] { return clamp(place, Dim(0), n); },
+                                      [&] { return clamp(place, Dim(least_back), n - Dim(1)); }));
+    };
+    const Dim from = within(start, 0), to = within(end, -1);
+    const Dim count = by_direction([&] { return ir::ceil_div(to - from, step); },
+                                   [&] { return ir::ceil_div(from - to, -step); });
     out.push_back({from, step, call.extent(ir::max(count, Dim(0)))});
   }
   return out;

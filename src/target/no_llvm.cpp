@@ -12,8 +12,9 @@ namespace {
                .at = {},
                .message = str("cannot make machine code for ", spec.name),
                .notes = {"this build has no LLVM back end"},
-               .help = "write C (`--emit-c`, or `--emit c` of a text), or build with "
-                       "-DTILEWRIGHT_LLVM=ON"});
+               .help =
+                   "write C of a kernel's text (`--emit c`), or build with -DTILEWRIGHT_LLVM=ON: "
+                   "a model's constants are computed by machine code"});
 }
 
 }  // namespace

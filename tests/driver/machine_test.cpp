@@ -9,7 +9,7 @@ namespace tilewright::driver {
 namespace {
 
 std::vector<double> numbers(const ir::Rates& r) {
-  return {r.load, r.latency, r.bytes[0], r.bytes[1], r.bytes[2], r.hertz};
+  return {r.load, r.half, r.latency, r.bytes[0], r.bytes[1], r.bytes[2], r.hertz};
 }
 
 class MachineRates : public testing::Test {

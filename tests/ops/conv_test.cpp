@@ -70,6 +70,21 @@ TEST(ConvTranspose, TakesGroupsInPhases) {
   EXPECT_EQ(numbers(y[0]), (Numbers{2, 5, 4, 6, 0, 15, 34, 20, 24, 0}));
 }
 
+TEST(ConvTranspose, CutsWholeBlocksOff) {
+  const auto y = [](Ints pads, const Numbers& x, const Numbers& w) {
+    return numbers(run_node({.op = "ConvTranspose",
+                             .attributes = {{"strides", Ints{2}}, {"pads", pads}},
+                             .constants = {1}},
+                            {floats({1, 1, static_cast<int64_t>(x.size())}, x),
+                             floats({1, 1, static_cast<int64_t>(w.size())}, w)})[0]);
+  };
+  EXPECT_EQ(y({0, 0}, {1, 2, 3}, {1, 10}), (Numbers{1, 10, 2, 20, 3, 30}));
+  EXPECT_EQ(y({2, 0}, {1, 2, 3}, {1, 10}), (Numbers{2, 20, 3, 30}));
+  EXPECT_EQ(y({1, 0}, {1, 2, 3}, {1, 10}), (Numbers{10, 2, 20, 3, 30}));
+  EXPECT_EQ(y({2, 0}, {1, 10, 100}, {1, 2, 3, 4}), (Numbers{13, 24, 130, 240, 300, 400}));
+  EXPECT_EQ(y({3, 1}, {1, 10, 100}, {1, 2, 3, 4}), (Numbers{24, 130, 240, 300}));
+}
+
 TEST(ConvTranspose, SumsOverTheFewPlacesOfTheInput) {
   const auto w = floats({1, 1, 6}, {1, 2, 3, 4, 5, 6});
   const auto y = [&](Ints strides, Ints pads, const graph::Constant& x) {

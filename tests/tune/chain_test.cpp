@@ -66,6 +66,15 @@ TEST(Chain, MakesScoresWhereTheyAreUsed) {
         << n;
 }
 
+TEST(Chain, IsNoneForLessThanAVectorOfResults) {
+  const auto chained = [](const char* size) {
+    return in_pieces(lower::to_blocks(te::parse_program(attention({"1", "128", "128", size}))),
+                     target::parse_target("x86-64-v4"));
+  };
+  EXPECT_TRUE(chained("16"));
+  EXPECT_FALSE(chained("15"));
+}
+
 TEST(Chain, IsNoneWhenTheScoresAreAResult) {
   const std::string text =
       "te c(A: f32[8, 16], B: f32[16, 32], C: f32[32, 16]) {\n"

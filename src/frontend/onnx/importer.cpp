@@ -108,7 +108,7 @@ Importer::Importer(graph::Builder& g, Tensors& tensors, const LocalFunctions& fu
     : g_(g),
       tensors_(tensors),
       functions_(functions),
-      nodes_left_(80'000 + static_cast<int64_t>(file_size) / 12),
+      nodes_left_(40'000 + static_cast<int64_t>(file_size) / 12),
       bytes_left_((int64_t{32} << 20) + 4 * static_cast<int64_t>(file_size)) {}
 
 void Importer::count(const NodeProto& node, const std::string& origin) {

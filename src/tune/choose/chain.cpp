@@ -237,6 +237,9 @@ bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetS
                         .columns = extent(first_iters[chain->first_lane]),
                         .terms = extent(first_iters.back()),
                         .results = extent(iters[chain->lane])};
+  // Less than a vector of results would be computed one by one, several times as slowly as by
+  // stages of their own, which round up.
+  if (extents.results < lanes) return false;
   const std::vector<Rows> plans =
       all_rows(extents, ir::const_int(iters[chain->row].extent).has_value(), !chain->outer.empty(),
                lanes, spec);

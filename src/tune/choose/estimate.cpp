@@ -2,6 +2,7 @@
 #include "tune/choose/estimate.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "ir/build.h"
@@ -37,6 +38,18 @@ int64_t vector_operations(const ir::Expr& value, const ir::Var& lane) {
   return std::max<int64_t>(n, 1);
 }
 
+/// A vector of results that do not lie beside each other: they are transposed in blocks of eight,
+/// and what is left over in smaller ones, where neighbours of another iterator do.
+double scattered(const Stage& stage, const Use& result, int64_t lanes, const Sizes& sizes) {
+  for (const ir::BlockIter& it : stage.block->iters) {
+    const auto known = ir::const_int(it.extent);
+    if (!known || *known < 2 || stride(result.buffer, result.indices, it.var, sizes) != 1) continue;
+    const int64_t blocks = *known / 8 + std::popcount(static_cast<uint64_t>(*known % 8));
+    return kTurned * static_cast<double>(blocks * 8) / static_cast<double>(*known);
+  }
+  return static_cast<double>(lanes);
+}
+
 /// A stage without tiles, as vectors along its best iterator.
 double vector_cycles(const Stage& stage, const Sizes& sizes, const ir::TargetSpec& spec,
                      const std::vector<std::string>& constants) {
@@ -55,15 +68,24 @@ double vector_cycles(const Stage& stage, const Sizes& sizes, const ir::TargetSpe
     const auto step = stride(u.buffer, u.indices, iters[lane].var, sizes);
     const bool constant = std::ranges::find(constants, u.buffer->name) != constants.end();
     if (step == 0 || step == 1 || constant) return kAccess;
-    const bool whole = step && *step % 8 == 0;
+    const bool whole = stage.kind == StageKind::Map && step && *step % 8 == 0;
     return whole ? kTurned : static_cast<double>(lanes);
   };
-  for (const Use& u : uses_of(*stage.block))
-    if (!stage.writes(u.buffer) || !reduces) each += by_lane(u);
-  each = each / static_cast<double>(rows) + (rows > 1 ? kAccess : 0);
+  double once = 0;  // for a result, however many terms it has
+  for (const Use& u : uses_of(*stage.block)) {
+    if (stage.kind == StageKind::Map || !stage.writes(u.buffer)) {
+      each += by_lane(u);
+    } else if (!reduces) {
+      each += kAccess;
+      const auto step = stride(u.buffer, u.indices, iters[lane].var, sizes);
+      if (step != 0 && step != 1) once = scattered(stage, u, lanes, sizes);
+    }
+  }
+  each = each / static_cast<double>(rows) + (rows > 1 ? kAccess : 0) + once / stage.terms(sizes);
   const auto extent = static_cast<double>(std::max<int64_t>(sizes.of(iters[lane].extent), 1));
   const double vectors = std::max(1.0, std::ceil(extent / static_cast<double>(lanes)));
-  return each * stage.points(sizes) / extent * vectors;
+  const double narrow = 2 * extent <= static_cast<double>(lanes) ? spec.rates.half : 1;
+  return narrow * each * stage.points(sizes) / extent * vectors;
 }
 
 }  // namespace

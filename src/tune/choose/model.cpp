@@ -9,10 +9,13 @@ namespace {
 constexpr double kFma = 0.5;
 constexpr double kResult = 2;   // of storing and starting one vector of results
 constexpr double kTileEnd = 8;  // of the loops around a tile
+constexpr double kLine = 64;    // bytes that a cache brings at once
 
-/// One tile of r rows and v vectors over all terms.
-double one_tile(double r, double v, double terms, const ir::Rates& rates) {
-  const double step = std::max({r * v * kFma, (r + v) * rates.load, rates.latency});
+/// One tile of r rows and v vectors over all terms; rows that are not near each other's values in
+/// the first cache take each of them from the second one.
+double one_tile(double r, double v, double terms, bool near, const ir::Rates& rates) {
+  double step = std::max({r * v * kFma, (r + v) * rates.load, rates.latency});
+  if (!near) step = std::max(step, r * kLine / rates.bytes[0]);
   return step * terms + r * v * kResult + kTileEnd;
 }
 
@@ -26,9 +29,11 @@ double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_
   const int64_t columns = size.whole_columns ? rounded_up(size.columns, width) : size.columns;
   const auto down = [&](int64_t vectors) {
     const auto v = static_cast<double>(vectors), k = static_cast<double>(terms);
-    double all = static_cast<double>(rows / tile.rows) *
-                 one_tile(static_cast<double>(tile.rows), v, k, rates);
-    if (rows % tile.rows != 0) all += one_tile(static_cast<double>(rows % tile.rows), v, k, rates);
+    const auto of = [&](int64_t r) {
+      return one_tile(static_cast<double>(r), v, k, r <= size.near_rows, rates);
+    };
+    double all = static_cast<double>(rows / tile.rows) * of(tile.rows);
+    if (rows % tile.rows != 0) all += of(rows % tile.rows);
     return all;
   };
   double all = static_cast<double>(columns / width) * down(tile.vectors);

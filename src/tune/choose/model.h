@@ -22,6 +22,8 @@ struct ResultSize {
   int64_t rows = 1, columns = 1;
   bool whole_rows = false, whole_columns = false;
   int64_t most_rows = INT64_MAX, most_columns = INT64_MAX;
+  // What more rows read at one time falls on the same few places of the first cache.
+  int64_t near_rows = INT64_MAX;
 
   bool fits(const Tile& tile, int64_t lanes) const {
     return (!whole_rows || tile.rows == 1 || tile.rows < most_rows) &&

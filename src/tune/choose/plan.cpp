@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "ir/build.h"
 #include "support/str.h"
@@ -119,12 +120,35 @@ bool lanes_first(const Stage& stage, const Plan& plan, const Contraction& c, con
   return rows * tiles + lanes < lanes * around + rows;
 }
 
+/// How many rows of a factor stay in the first cache while they are read side by side. Those whose
+/// distance is a multiple of a page compete for the same places, of which there is one for each
+/// page of the cache.
+///   f32[128, 3072], 32 KiB: rows are three pages apart, so 8 of them stay
+int64_t near_rows(const ir::Expr& factor, const ir::Var& row, const Sizes& sizes,
+                  const ir::TargetSpec& spec) {
+  constexpr int64_t kPage = 4096;
+  int64_t most = INT64_MAX;
+  ir::walk(factor, [&](const ir::Load& l) {
+    const int64_t bytes =
+        stride(l.buffer, l.indices, row, sizes).value_or(0) * ir::bits(l.buffer->elem) / 8;
+    if (bytes == 0) return;
+    const int64_t places = kPage / std::gcd(bytes, kPage);
+    most = std::min(most, places * std::max<int64_t>(spec.l1_bytes / kPage, 1));
+  });
+  return most;
+}
+
 /// What the results of a plan's tiles add up to.
-std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const Sizes& sizes) {
+std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const Contraction& c,
+                                   const Sizes& sizes, const ir::TargetSpec& spec) {
   const auto& iters = stage.block->iters;
   ir::Expr columns = iters[plan.lane].extent;
   if (plan.wide) columns = columns * iters[*plan.wide].extent;
-  return extents_of(&iters[plan.row].extent, columns, sizes);
+  std::vector<ResultSize> out = extents_of(&iters[plan.row].extent, columns, sizes);
+  const int64_t near =
+      near_rows(contains(c.of_a, plan.lane) ? c.b : c.a, iters[plan.row].var, sizes, spec);
+  for (ResultSize& size : out) size.near_rows = near;
+  return out;
 }
 
 int64_t terms_of(const Stage& stage, const Contraction& c, const Sizes& sizes) {
@@ -175,7 +199,7 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
       plan.wide = wide;
       plan.lanes = extent_of(stage, lane, sizes);
     }
-    const std::vector<ResultSize> all = results_of(plan, stage, sizes);
+    const std::vector<ResultSize> all = results_of(plan, stage, c, sizes, spec);
     if (with_dot) {
       plan.dot = dot_for(stage, c, lane, plan.lanes, sizes, spec);
       if (!plan.dot || !whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
@@ -183,7 +207,7 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
       plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
       plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes, spec.rates);
     }
-    plan.cycles *= results;
+    plan.cycles *= plan.lanes < lanes ? results * spec.rates.half : results;
     if ((panels.wanted || with_dot) && !panels.constant) plan.cycles += kPack * panels.elements;
     if (turned) {
       const int64_t pieces = rows / lanes + std::popcount(static_cast<uint64_t>(rows % lanes));
@@ -261,7 +285,7 @@ std::optional<Plan> choose_plan(const Stage& stage, const Contraction& c, const 
   for (const Plan& p : all) texts.push_back(str("i", p.lane, "_by_i", p.row, p.dot ? "_dot" : ""));
   Plan plan = all[choices.ask(name + ".lanes", texts)];
   if (!plan.dot)
-    plan.tile = choose_tile_of(plan, stage, results_of(plan, stage, sizes),
+    plan.tile = choose_tile_of(plan, stage, results_of(plan, stage, c, sizes, spec),
                                terms_of(stage, c, sizes), spec, vectors, choices);
   order_reduction(plan, stage, c, contains(c.of_a, plan.lane) ? c.b : c.a, choices);
   plan.lanes_first = lanes_first(stage, plan, c, sizes);

@@ -99,4 +99,13 @@ void schedule_turned(schedule::Schedule& s, const Stage& stage, const Plan& plan
                      const std::optional<Stage>& after, const ir::TargetSpec& spec,
                      Choices& choices);
 
+/// Which dimension of a reduction's result an iterator is; their number when it is none alone.
+size_t dim_of(const Stage& stage, size_t iter);
+/// Row tiles that are turned around together: what they hold stays in the first cache.
+int64_t tiles_together(int64_t rows, const Plan& plan, const ir::TargetSpec& spec);
+/// Lets the stage `out`, behind `outside` loops, read columns of tiles that are kept, a vector of
+/// rows for each lane, so that a block of them is a transposition in registers.
+void turn(schedule::Schedule& s, const std::string& out, size_t outside, size_t lane_dim,
+          size_t row_dim, int64_t lanes);
+
 }  // namespace tilewright::tune

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "ir/build.h"
+#include "support/str.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
@@ -50,8 +51,40 @@ int64_t rows_of(const ir::Expr& extent, const Sizes& sizes, const ir::TargetSpec
   return known ? std::min<int64_t>(*known, most / 2) : sizes.most(extent) > 2 ? 2 : 1;
 }
 
+/// Are results beside each other along the row in memory, and not along the lanes? `after` is what
+/// writes them, if another stage does.
+bool turned_around(const Stage& stage, const std::optional<Stage>& after, size_t lane, size_t row,
+                   const Sizes& sizes) {
+  const auto& iters = stage.block->iters;
+  const Stage& writer = after ? *after : stage;
+  const size_t rank = stage.result()->shape.size();
+  if (!ir::const_int(iters[row].extent) || dim_of(stage, row) == rank ||
+      dim_of(stage, lane) == rank || (after && !reads_in_order(*after, stage.result())))
+    return false;
+  for (const Use& u : uses_of(*writer.block)) {
+    if (u.buffer != writer.result()) continue;
+    const auto step = [&](size_t iter) {
+      const auto& own = after ? after->block->iters[dim_of(stage, iter)] : iters[iter];
+      return stride(u.buffer, u.indices, own.var, sizes);
+    };
+    return step(row) == 1 && step(lane) != 1;
+  }
+  return false;
+}
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
+}
+
+/// Lets the lanes be the last dimension of a buffer that has the shape of the stage's result.
+void lanes_last(Schedule& s, const Stage& stage, size_t lane, const BlockRef& block,
+                const std::string& buffer) {
+  std::vector<ir::Var> vars;
+  for (size_t d = 0; d < stage.result()->shape.size(); ++d) vars.emplace_back(str("i", d));
+  std::vector<ir::Expr> places(vars.begin(), vars.end());
+  const auto at = places.begin() + static_cast<long>(dim_of(stage, lane));
+  std::rotate(at, at + 1, places.end());
+  s.transform_layout(block, buffer, {vars, places});
 }
 
 /// Vectors of results over all terms, kept in registers; the stage that follows inside.
@@ -87,6 +120,8 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   const std::vector<ResultSize> sides_of = extents_of(nullptr, iters[lane].extent, sizes);
   const int64_t vectors = choices.number(
       name + ".vectors", row ? 1 : choose_tile(sides_of, taps, lanes, spec).vectors, others);
+  const bool turned = row && columns && *columns % (lanes * vectors) == 0 &&
+                      turned_around(stage, after, lane, *row, sizes);
   // Constants lie in the order in which they are read.
   Plan plan{.lane = lane, .row = lane, .tile = {1, vectors}, .lanes = lanes};
   for (size_t i = 0; i < iters.size(); ++i)
@@ -96,11 +131,14 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
       pack_panels(s, stage, ir::Expr::of(*l), plan, constants, spec);
 
   const BlockRef block = s.block(stage.name());
+  std::string buffer = stage.result()->name;
   BlockRef last;  // what writes the results
-  if (after)
+  if (after) {
     last = s.block(after->name());
-  else
-    last = s.cache_write(block, stage.result()->name, ir::ScopeKind::Register);
+  } else {
+    last = s.cache_write(block, buffer, turned ? ir::ScopeKind::Global : ir::ScopeKind::Register);
+    buffer += turned ? "_global" : "_register";
+  }
   std::vector<std::pair<size_t, int64_t>> sides = {{lane, lanes * vectors}};
   if (row) sides.push_back({*row, rows});
   round_up_tiles(s, stage, block, sides);
@@ -113,7 +151,15 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
     else if (i != lane && i != row)
       outer.push_back({loops[i], sizes.of(iters[i].extent), true});
   }
-  if (row) {
+  LoopRef tiles_of_row;
+  if (row && turned) {
+    const int64_t together = tiles_together(sizes.of(iters[*row].extent),
+                                            {.tile = {rows, vectors}, .lanes = lanes}, spec);
+    const auto [q0, r0, r1] = s.split<3>(loops[*row], {kOpen, together, rows});
+    outer.push_back(tiles_of(q0, iters[*row], together * rows, sizes));
+    tiles_of_row = r0;
+    inside.push_back(r1);
+  } else if (row) {
     const auto [r0, r1] = s.split<2>(loops[*row], {kOpen, rows});
     outer.push_back(tiles_of(r0, iters[*row], rows, sizes));
     inside.push_back(r1);
@@ -124,27 +170,43 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   std::vector<LoopRef> order;
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();
+  if (turned) order.push_back(tiles_of_row);
   order.insert(order.end(), over.begin(), over.end());
   order.insert(order.end(), inside.begin(), inside.end());
   order.push_back(l1);
   s.reorder(order);
 
-  std::vector<BlockRef> tiles = {block, last};
+  BlockRef stored = last;  // what takes the results out of registers
+  if (turned) {
+    stored = s.cache_write(block, buffer, ir::ScopeKind::Register);
+    s.reverse_compute_at(stored, tiles_of_row);
+  }
   s.reverse_compute_at(last, at);
-  if (after) s.set_scope(block, stage.result()->name, ir::ScopeKind::Register);
-  tiles.push_back(s.decompose_reduction(block, over.front()));
+  if (after && !turned) s.set_scope(block, buffer, ir::ScopeKind::Register);
+  const BlockRef init = s.decompose_reduction(block, over.front());
   if (unrolled)
     for (const LoopRef& k : over) s.unroll(k);
   for (const LoopRef& r : inside) s.unroll(r);
   as_vectors(s, l1, lanes);
-  for (size_t i = 1; i < tiles.size(); ++i) {
-    const std::vector<LoopRef> own = s.loops(tiles[i]);
-    as_vectors(s, own.back(), lanes);
-    for (size_t j = outer.size(); j + 1 < own.size(); ++j) s.unroll(own[j]);
+  if (turned) {
+    lanes_last(s, stage, lane, block, buffer + "_register");
+    lanes_last(s, stage, lane, stored, buffer);
   }
-  const std::string buffer = stage.result()->name;
-  keep_whole_vectors(s, stage, block, after ? buffer : buffer + "_register", lane, lanes);
-  run_in_threads(s, outer, first, stage.work(sizes));
+  for (const BlockRef& b : {stored, init}) {
+    std::vector<LoopRef> own = s.loops(b);
+    own.erase(own.begin(), own.begin() + static_cast<long>(outer.size() + turned));
+    if (turned && b == stored) {
+      const auto at_lane = own.begin() + static_cast<long>(dim_of(stage, lane));
+      std::rotate(at_lane, at_lane + 1, own.end());
+      s.reorder(own);
+    }
+    as_vectors(s, own.back(), lanes);
+    for (size_t j = 0; j + 1 < own.size(); ++j) s.unroll(own[j]);
+  }
+  if (!turned) keep_whole_vectors(s, stage, block, buffer, lane, lanes);
+  const size_t fused = run_in_threads(s, outer, first, stage.work(sizes));
+  if (turned)
+    turn(s, last.name, outer.size() - fused, dim_of(stage, lane), dim_of(stage, *row), lanes);
 }
 
 /// Partial results in lanes, for the results of one iteration of the other loops at a time.

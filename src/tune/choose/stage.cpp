@@ -87,6 +87,14 @@ double Stage::work(const Sizes& sizes) const {
   return static_cast<double>(each) * points(sizes);
 }
 
+double Stage::terms(const Sizes& sizes) const {
+  double n = 1;
+  for (const ir::BlockIter& it : block->iters)
+    if (it.kind == ir::IterKind::Reduction)
+      n *= static_cast<double>(std::max<int64_t>(sizes.of(it.extent), 1));
+  return n;
+}
+
 std::vector<Stage> stages_of(const ir::LoopFunc& func) {
   std::vector<Stage> out;
   std::vector<const ir::For*> around;

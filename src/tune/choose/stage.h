@@ -35,6 +35,8 @@ struct Stage {
   /// Instances, and the operations of all of them.
   double points(const Sizes& sizes) const;
   double work(const Sizes& sizes) const;
+  /// Instances for each result.
+  double terms(const Sizes& sizes) const;
 };
 
 /// The blocks of a function in program order. Each is plain: as to_blocks makes it, every iterator

@@ -72,6 +72,9 @@ std::optional<int64_t> stride(const ir::Buffer& buffer, const std::vector<ir::Ex
 size_t best_lane_iter(const Stage& stage, const Sizes& sizes) {
   const std::vector<Place> places = places_of(stage);
   const std::vector<ir::BlockIter>& iters = stage.block->iters;
+  // Stored once for all terms; but weights follow the results where they are packed.
+  const bool alone = stage.kind == StageKind::Reduce && stage.loads().size() == 1;
+  const double scattered = alone ? std::max(16 / stage.terms(sizes), 2.0) : 16;
   size_t best = 0;
   double least = 1e300;
   for (size_t i = 0; i < iters.size(); ++i) {
@@ -82,7 +85,7 @@ size_t best_lane_iter(const Stage& stage, const Sizes& sizes) {
     for (const Place& p : places) {
       const auto step = stride(p.buffer, *p.indices, iters[i].var, sizes);
       if (!step || (*step != 0 && *step != 1))
-        cost += p.store ? 16 : 8;
+        cost += p.store ? scattered : 8;
       else if (*step == 1)
         cost += 1;
       else  // one value for all lanes; as a result it must be combined

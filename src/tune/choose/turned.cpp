@@ -13,9 +13,6 @@ using schedule::kOpen;
 using schedule::LoopRef;
 using schedule::Schedule;
 
-namespace {
-
-/// Which dimension of the result an iterator is.
 size_t dim_of(const Stage& stage, size_t iter) {
   const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
   const auto found = std::ranges::find_if(
@@ -23,18 +20,19 @@ size_t dim_of(const Stage& stage, size_t iter) {
   return static_cast<size_t>(found - index.begin());
 }
 
-/// Row tiles that are turned around together: what they hold stays in the first cache.
 int64_t tiles_together(int64_t rows, const Plan& plan, const ir::TargetSpec& spec) {
   const int64_t most =
       std::max<int64_t>(spec.l1_bytes / 2 / (plan.width() * 4 * plan.tile.rows), 1);
   const int64_t all = (rows + plan.tile.rows - 1) / plan.tile.rows;
   if (all <= most) return all;
   // Whole vectors of rows, and nothing left over, where that can be had.
-  for (const int64_t unit : {plan.lanes, plan.lanes / 2, int64_t{1}})
+  for (const int64_t unit : {plan.lanes, std::max<int64_t>(plan.lanes / 2, 1), int64_t{1}})
     for (int64_t n = most; n >= std::max<int64_t>(most / 4, 1); --n)
       if (n * plan.tile.rows % unit == 0 && all % n == 0) return n;
   return most;
 }
+
+namespace {
 
 std::pair<LoopRef, LoopRef> pair_of(Schedule& s, const LoopRef& loop, int64_t size) {
   const auto [outer, inner] = s.split<2>(loop, {kOpen, size});
@@ -44,10 +42,10 @@ std::pair<LoopRef, LoopRef> pair_of(Schedule& s, const LoopRef& loop, int64_t si
 // A block of eight rows and lanes is transposed without running out of registers.
 constexpr int64_t kBlock = 8;
 
-/// Reads columns of the kept tiles, a vector of rows for each lane, so that a block of them is a
-/// transposition in registers.
+}  // namespace
+
 void turn(Schedule& s, const std::string& out, size_t outside, size_t lane_dim, size_t row_dim,
-          const Plan& plan) {
+          int64_t lanes) {
   const ir::LoopFunc func = s.func();
   const Sizes sizes(func);
   const Stage stage = *find_stage(func, out);
@@ -55,7 +53,7 @@ void turn(Schedule& s, const std::string& out, size_t outside, size_t lane_dim, 
   const std::vector<LoopRef> loops = s.loops(out);
   const LoopRef &lane = loops[outside + lane_dim], &row = loops[outside + row_dim];
   s.reorder({row, lane});
-  const int64_t block = std::min(plan.lanes, kBlock);
+  const int64_t block = std::min(lanes, kBlock);
   const std::vector<Piece> pieces = pieces_of(rows, block);
   std::vector<schedule::Number> points;
   for (size_t i = 1; i < pieces.size(); ++i) points.push_back(pieces[i].begin);
@@ -71,8 +69,6 @@ void turn(Schedule& s, const std::string& out, size_t outside, size_t lane_dim, 
     s.vectorize(r1);
   }
 }
-
-}  // namespace
 
 void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
                      const std::optional<Stage>& after, const ir::TargetSpec& spec,
@@ -168,7 +164,7 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
   as_vectors(s, lanes_last.back(), plan.lanes);
   for (size_t d = 0; d + 1 < rank; ++d) s.unroll(lanes_last[d]);
   const size_t fused = run_in_threads(s, outer, first, stage.work(sizes));
-  turn(s, after ? after->name() : out.name, outer.size() - fused, lane_dim, row_dim, plan);
+  turn(s, after ? after->name() : out.name, outer.size() - fused, lane_dim, row_dim, plan.lanes);
 }
 
 }  // namespace tilewright::tune

@@ -8,6 +8,8 @@
 #include "tune/choose/attempt.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/lanes.h"
+#include "tune/choose/pack.h"
+#include "tune/choose/plan.h"
 
 namespace tilewright::tune {
 
@@ -81,6 +83,88 @@ void schedule_results(Schedule& s, const Stage& last, const ir::TargetSpec& spec
   run_parallel(s, out.name, n - 2, work, spec);
 }
 
+// Iterators of the patches that are multiplied, and of the products: where a batch of one left
+// none.
+constexpr size_t kBlocks = 2, kTileRow = 3, kTileColumn = 4, kLanes = 5;
+
+/// How many rows of tiles run together, from the input to the result, so that what they hold stays
+/// in the second cache with the weights; 0 where all rows do, where one does not, and where there
+/// would be too few tasks or too few tiles in one.
+int64_t rows_together(const Stage& moved, const Stage& products, const Stage& last,
+                      const Sizes& sizes, const ir::TargetSpec& spec) {
+  const auto& patches = moved.block->iters;
+  const auto& results = products.block->iters;
+  // Blocks, rows, columns and lanes: with a batch there is one more.
+  if (last.block->iters.size() != 4 || patches.size() != kLanes + 1 || results.size() != kLanes + 3)
+    return 0;
+  const auto extent = [&](const ir::BlockIter& it) { return sizes.of(it.extent); };
+  const int64_t rows = extent(patches[kTileRow]), columns = extent(patches[kTileColumn]);
+  const int64_t in = extent(patches[kBlocks]) * extent(patches[kLanes]),
+                out = extent(results[kBlocks]) * extent(results[kLanes]);
+  const int64_t each = 36 * 4 * (in + out) * columns, weights = 36 * 4 * in * out;
+  if (rows * each <= spec.l2_bytes) return 0;
+  const int64_t fit = (spec.l2_bytes - weights) / each;
+  const int64_t tasks = 4 * std::max(spec.cores, 4);
+  for (int64_t n = std::min(fit, rows / tasks); n >= 1; --n)
+    if (rows % n == 0 && n * columns >= tasks) return n;
+  return 0;
+}
+
+/// for rows of tiles { patches   for tiles { products }   results }
+void schedule_in_bands(Schedule& s, const Stage& last, int64_t rows, const Plan& plan,
+                       const ir::TargetSpec& spec, const std::vector<std::string>& constants) {
+  const ir::LoopFunc func = s.func();
+  const Stage stage = *find_stage(func, "winograd_products");
+  const Contraction c = *as_contraction(stage);
+  const double work = stage.work(Sizes(func));
+  const bool lane_in_a = std::ranges::count(c.of_a, plan.lane) > 0;
+  pack_panels(s, stage, lane_in_a ? c.a : c.b, plan, constants, spec);
+
+  const BlockRef out = s.block(last.name()), across = s.block("winograd_across"),
+                 products = s.block(stage.name()), moved = s.block("winograd_moved"),
+                 down = s.block("winograd_down");
+  const std::vector<LoopRef> l = s.loops(out);  // blocks, y, x, lanes
+  const auto [band, ty, a] = s.split<3>(l[1], {kOpen, rows, 4});
+  const auto [tx, b] = s.split<2>(l[2], {kOpen, 4});
+  s.reorder({band, l[0], ty, tx, a, b, l[3]});
+  s.compute_at(across, tx);
+  s.set_scope(across, "winograd_across", ir::ScopeKind::Register);
+  s.compute_at(products, band);
+  s.compute_at(moved, band);
+  constexpr size_t kOwn = 1;  // loops behind that of the band
+  const std::vector<LoopRef> p = s.loops(moved);
+  s.reorder({p[kOwn + kBlocks], p[kOwn + kTileRow], p[kOwn + kTileColumn], p[kOwn], p[kOwn + 1],
+             p[kOwn + kLanes]});
+  s.compute_at(down, p[kOwn + kTileColumn]);
+  s.set_scope(down, "winograd_down", ir::ScopeKind::Register);
+  if (find_stage(func, "winograd_input")) {
+    const BlockRef input = s.block("winograd_input");
+    s.compute_at(input, band);
+    s.vectorize(s.loops(input).back());
+  }
+
+  const std::vector<LoopRef> own = s.loops(products);
+  const auto [v0, v1] = s.split<2>(own[kOwn + kBlocks], {kOpen, plan.tile.vectors});
+  const auto [r0, r1] = s.split<2>(own[kOwn + kTileColumn], {kOpen, plan.tile.rows});
+  std::vector<LoopRef> order = {own[kOwn], own[kOwn + 1], v0, own[kOwn + kTileRow], r0}, summed;
+  for (const size_t i : plan.reduced) summed.push_back(own[kOwn + i]);
+  const size_t around = kOwn + order.size();
+  order.insert(order.end(), summed.begin(), summed.end());
+  order.insert(order.end(), {r1, v1, own[kOwn + kLanes]});
+  s.reorder(order);
+  const BlockRef keep = s.cache_write(products, stage.result()->name, ir::ScopeKind::Register);
+  s.reverse_compute_at(keep, r0);
+  const BlockRef init = s.decompose_reduction(products, summed.front());
+  if (plan.unroll > 1) s.unroll(s.split<2>(summed.back(), {kOpen, plan.unroll})[1]);
+  s.unroll(r1);
+  s.unroll(v1);
+  s.vectorize(own[kOwn + kLanes]);
+  unroll_lanes(s, keep, around);
+  unroll_lanes(s, init, around);
+  for (const BlockRef& block : {moved, down, out, across}) unroll_lanes(s, block, 4);
+  if (work >= 2 * kTaskWork) s.parallel(band);
+}
+
 struct Stages {
   Stage moved, last;
 };
@@ -106,12 +190,34 @@ bool schedule_winograd(Schedule& s, const ir::TargetSpec& spec,
                        const std::vector<std::string>& constants, Choices& choices) {
   const ir::LoopFunc func = s.func();
   const auto stages = winograd_stages(func, spec);
-  return stages && attempt(s, [&] {
-           schedule_weights(s);
-           schedule_patches(s, stages->moved, spec);
-           schedule_contraction(s, "winograd_products", spec, constants, choices);
-           schedule_results(s, stages->last, spec);
-         });
+  if (!stages) return false;
+  if (const auto products = find_stage(func, "winograd_products")) {
+    const Sizes sizes(func);
+    const auto c = as_contraction(*products);
+    const int64_t rows = c ? rows_together(stages->moved, *products, stages->last, sizes, spec) : 0;
+    ir::Block band = *products->block;  // what one of them computes
+    if (rows > 0) band.iters[kTileRow].extent = rows;
+    Stage of_band = *products;
+    of_band.block = &band;
+    Choices asked = choices;  // in vain, when it does not come to bands
+    const auto plan =
+        rows > 0 ? choose_plan(of_band, *c, sizes, spec, constants, false, asked) : std::nullopt;
+    if (plan && plan->wide == kBlocks && plan->row == kTileColumn && plan->lane == kLanes &&
+        attempt(s, [&] {
+          schedule_weights(s);
+          schedule_in_bands(s, stages->last, rows, *plan, spec, constants);
+        })) {
+      choices = std::move(asked);
+      choices.vectors[products->name()] = plan->tile.vectors;
+      return true;
+    }
+  }
+  return attempt(s, [&] {
+    schedule_weights(s);
+    schedule_patches(s, stages->moved, spec);
+    schedule_contraction(s, "winograd_products", spec, constants, choices);
+    schedule_results(s, stages->last, spec);
+  });
 }
 
 }  // namespace tilewright::tune

@@ -9,7 +9,9 @@ namespace tilewright::tune {
 
 /// The stages of ops/winograd.cpp, with their channels in blocks: patches and tiles in registers
 /// with channels as lanes, the products as contractions, the transformed weights in a nest that
-/// `prepack` takes out. False, and nothing done, when there are no such stages.
+/// `prepack` takes out. Where the patches of all tiles of an image do not fit the second cache, but
+/// those of some rows and the weights do, some rows of tiles at a time go from the input to the
+/// result. False, and nothing done, when there are no such stages.
 bool schedule_winograd(schedule::Schedule& s, const ir::TargetSpec& spec,
                        const std::vector<std::string>& constants, Choices& choices);
 

@@ -11,6 +11,14 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
+/// Is it `0.5` or `1e-05`, whole?
+bool is_fraction(std::string_view word) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(word.begin(), word.end(), value);
+  return problem == std::errc() && end == word.end() &&
+         word.find_first_of(".e") != std::string_view::npos;
+}
+
 /// Where the word that starts here ends: a name, `56`, or a number with a fraction or an exponent.
 size_t end_of_word(std::string_view text, size_t at) {
   const bool number = is_digit(text[at]);
@@ -40,6 +48,8 @@ Kind kind_of(std::string_view workload) {
     if (problem == std::errc() && end == word.end()) {
       out.numbers.push_back(value);
       out.text += '#';
+    } else if (is_digit(word[0]) && is_fraction(word)) {
+      out.text += '~';
     } else {
       out.text += word;
     }

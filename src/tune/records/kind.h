@@ -9,8 +9,9 @@
 
 namespace tilewright::tune {
 
-/// A workload without its sizes, and they alone.
-///   for y in 0..56 { … X[y * 2 + 1] + 0.5 }  ->  for y in #..# { … X[y * # + #] + 0.5 };  0 56 2 1
+/// A workload without its sizes, and they alone. Fractions, such as the scale of an attention,
+/// which follows from its size, are no part of either.
+///   for y in 0..56 { … X[y * 2 + 1] + 0.5 }  ->  for y in #..# { … X[y * # + #] + ~ };  0 56 2 1
 struct Kind {
   std::string text;
   std::vector<int64_t> numbers;

@@ -42,6 +42,8 @@ constexpr const char* kMigrations[Records::kVersion] = {
     // Kernels that differ in sizes alone are found by the hash of Kind::text.
     R"(ALTER TABLE workload ADD COLUMN kind BLOB;
        CREATE INDEX workload_kind ON workload (kind);)",
+    // Kinds have no values of constants any more.
+    R"(UPDATE workload SET kind = NULL;)",
 };
 
 constexpr const char* kColumns =

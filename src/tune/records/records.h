@@ -72,7 +72,7 @@ class Records {
   int64_t count();
   const std::filesystem::path& path() const { return database_.path(); }
 
-  static constexpr int kVersion = 3;  // of the tables
+  static constexpr int kVersion = 4;  // of the tables
 
  private:
   void prepare(Database::Mode mode);

@@ -45,6 +45,7 @@ struct TiledValues {
   bool turned = false;
   std::vector<Value> tiles;        // by spatial iterator: blocks of caches, size in registers
   Value order;                     // of spatial iterators, outermost first
+  int64_t band = 1;                // blocks along the outermost loop that run in the others of them
   size_t inner = 0;                // the iterator whose loop is the innermost around a tile
   Value terms;                     // order of the reduced ones
   int64_t unroll = 1;              // terms that are written out
@@ -63,6 +64,7 @@ TiledValues declare_tiled(Knobs& k, const Tiled& tiled, const ir::TargetSpec& sp
 ///   for y, x, k { C sum= … }  for y, x { D = f(C) }
 ///   ->  parallel for y0 { for x0 { for y1 { for x1 {
 ///         init  for k0 { unrolled k1, y2, x2 { vectorized x3 { C sum= … } } }  D = f(C) } } } }
+/// and in bands:  for y0 { for x0 { …  ->  for y00 { for x0 { for y01 in band { …
 void schedule_tiled(schedule::Schedule& s, const Tiled& tiled, const TiledValues& values,
                     const ir::TargetSpec& spec, const std::vector<std::string>& constants);
 

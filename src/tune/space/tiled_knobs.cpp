@@ -243,6 +243,39 @@ TiledValues declare_tiled(Knobs& k, const Tiled& t, const ir::TargetSpec& spec) 
       true);
 
   v.order = k.order(prefix + "order", t.spatial.size());
+  std::vector<int64_t> known;  // extents; 0 where the run alone tells
+  for (const size_t i : t.spatial) known.push_back(ir::const_int(iters[i].extent).value_or(0));
+  const auto width_at = [lane_at, lanes = t.lanes](const Values& values, size_t at) {
+    return (*values[at])[1] * (at == lane_at ? lanes : 1);
+  };
+  // Those with more than one block, in their order.
+  const auto outer_loops = [=](const Values& values, const Value& order) {
+    std::vector<size_t> out;
+    for (const int64_t j : order) {
+      const auto at = static_cast<size_t>(j);
+      const int64_t n = known[at], width = width_at(values, at);
+      if (n == 0 || (n + width - 1) / width > (*values[at])[0]) out.push_back(at);
+    }
+    return out;
+  };
+  v.band = k.number(prefix + "band", {1, 2, 4, 8});
+  straight.push_back(prefix + "band");
+  const auto tiles_order_and = [&](const char* knob) {
+    std::vector<std::string> out = tile_knobs;
+    out.insert(out.end(), {prefix + "order", prefix + knob});
+    return out;
+  };
+  k.require(str("bands of blocks of ", stage.name(),
+                " divide those along the outermost loop, and there are other loops"),
+            tiles_order_and("band"), [=](const Values& values) {
+              const int64_t band = values.back()->front();
+              if (band == 1) return true;
+              const std::vector<size_t> outer = outer_loops(values, *values[values.size() - 2]);
+              if (outer.size() < 2 || known[outer[0]] == 0) return false;
+              const int64_t width = width_at(values, outer[0]) * (*values[outer[0]])[0];
+              const int64_t blocks = (known[outer[0]] + width - 1) / width;
+              return blocks > band && blocks % band == 0;
+            });
   std::vector<std::string> names;
   for (const std::string& knob : tile_knobs) names.push_back(knob.substr(prefix.size()));
   v.inner = k.choice(prefix + "inner", names);
@@ -307,27 +340,17 @@ TiledValues declare_tiled(Knobs& k, const Tiled& t, const ir::TargetSpec& spec) 
     loops.push_back(static_cast<int64_t>(n));
   v.threads = k.number(prefix + "threads", loops);
   straight.push_back(prefix + "threads");
-  std::vector<std::string> with_threads = tile_knobs;
-  with_threads.push_back(prefix + "order");
-  with_threads.push_back(prefix + "threads");
-  std::vector<int64_t> sizes_known;
-  for (const size_t i : t.spatial)
-    sizes_known.push_back(ir::const_int(iters[i].extent).value_or(0));
   k.require(str("loops of ", stage.name(),
                 " that are joined for threads have whole tiles, and there are as many"),
-            with_threads, [=, lanes = t.lanes, least = loops.front()](const Values& values) {
-              const Value& order = *values[values.size() - 2];
-              const int64_t threads = values.back()->front();
-              int64_t present = 0;
-              for (const int64_t j : order) {
-                const auto at = static_cast<size_t>(j);
-                const int64_t n = sizes_known[at];
-                const int64_t width = (*values[at])[1] * (at == lane_at ? lanes : 1);
-                if (n != 0 && (n + width - 1) / width <= (*values[at])[0]) continue;
-                ++present;
-                if (threads > 1 && present <= threads && (n == 0 || n % width != 0)) return false;
+            tiles_order_and("threads"), [=, least = loops.front()](const Values& values) {
+              const auto threads = static_cast<size_t>(values.back()->front());
+              const std::vector<size_t> outer = outer_loops(values, *values[values.size() - 2]);
+              for (size_t i = 0; threads > 1 && i < std::min(threads, outer.size()); ++i) {
+                const int64_t n = known[outer[i]];
+                if (n == 0 || n % width_at(values, outer[i]) != 0) return false;
               }
-              return threads <= std::max(present, std::max<int64_t>(least, 1));
+              return threads <=
+                     std::max(outer.size(), static_cast<size_t>(std::max<int64_t>(least, 1)));
             });
 
   for (const std::string& producer : t.producers) {

@@ -220,6 +220,11 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
     if (c.inner) (iter == t.lane ? lanes : inner).push_back(*c.inner);
   }
   if (nearest) blocks.push_back(*nearest);
+  if (v.band > 1) {
+    const auto [bands, one] = s.split<2>(outer.front(), {kOpen, v.band});
+    outer.front() = bands;
+    outer.push_back(one);
+  }
   std::vector<LoopRef> around = outer;
   around.insert(around.end(), blocks.begin(), blocks.end());
   std::vector<LoopRef> order = around, terms;

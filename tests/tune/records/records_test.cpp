@@ -265,7 +265,8 @@ TEST_F(RecordsFile, OfAnOlderVersionIsBroughtUpToDate) {
   }
   const Record near = near_record(r, "kernel of 8");
   for (const char* older :
-       {"DROP INDEX workload_kind; ALTER TABLE workload DROP COLUMN kind; PRAGMA user_version = 2",
+       {"UPDATE workload SET kind = x'00'; PRAGMA user_version = 3",
+        "DROP INDEX workload_kind; ALTER TABLE workload DROP COLUMN kind; PRAGMA user_version = 2",
         "DROP INDEX workload_kind; ALTER TABLE workload DROP COLUMN kind; DROP TABLE choice; "
         "PRAGMA user_version = 1"}) {
     {

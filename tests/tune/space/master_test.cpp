@@ -43,16 +43,43 @@ TEST(MasterTemplate, SpacesOfProductsAndConvolutionsAreLarge) {
       "te k(A: f32[128, 768], W: f32[768, 768], wb: f32[768]) {\n"
       "  C[y in 128, x in 768] = sum(k in 768) A[y, k] * W[k, x]\n"
       "  D[y in 128, x in 768] = C[y, x] + wb[x]\n  return D\n}";
+  const char* long_sums =
+      "te k(A: f32[128, 3072], W: f32[3072, 768], wb: f32[768]) {\n"
+      "  C[y in 128, x in 768] = sum(k in 3072) A[y, k] * W[k, x]\n"
+      "  D[y in 128, x in 768] = C[y, x] + wb[x]\n  return D\n}";
   const char* conv =
       "te k(X: f32[4, 58, 58, 16], W: f32[4, 16, 4, 16, 3, 3]) {\n"
       "  C[m in 4, y in 56, x in 56, e in 16] = sum(c in 4, r in 3, s in 3, d in 16) "
       "X[c, y + r, x + s, d] * W[m, e, c, d, r, s]\n  return C\n}";
-  for (const char* text : {gemm, conv}) {
-    const Space space =
-        cpu_space(lower::to_blocks(te::parse_program(text)), wide_machine(), {"W", "wb"});
+  ir::TargetSpec spec = wide_machine();
+  spec.l2_bytes = 1 << 20;
+  for (const char* text : {gemm, long_sums, conv}) {
+    const Space space = cpu_space(lower::to_blocks(te::parse_program(text)), spec, {"W", "wb"});
     EXPECT_GE(space.size().points, 1e6) << space.print();
     EXPECT_NE(space.print().find("vector registers"), std::string::npos);
   }
+}
+
+TEST(MasterTemplate, BandsOfBlocksRunInsideOfTheOtherLoops) {
+  const char* gemm =
+      "te k(A: f32[16, 12], W: f32[12, 64]) {\n"
+      "  C[y in 16, x in 64] = sum(k in 12) A[y, k] * W[k, x]\n  return C\n}";
+  const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(gemm));
+  const Space space = cpu_space(blocks, small_machine(), {"W"});
+  const auto with = [&](const char* band, const char* y) {
+    std::string text = space.encode(*space.first());
+    for (const auto& [knob, value] : {std::pair("C.band=", band), {"C.vy=", y}}) {
+      const size_t at = text.find(knob) + std::string(knob).size();
+      text.replace(at, text.find(' ', at) - at, value);
+    }
+    return space.decode(text);
+  };
+  const Point four = with("4", "1x2");  // eight blocks along y
+  EXPECT_EQ(wrong_point(blocks, space, four, small_machine()), "");
+  EXPECT_NE(schedule::print(space.apply(four).trace()).find("[?, 4]"), std::string::npos);
+  EXPECT_THROW(with("8", "1x2"), Error);   // a single band
+  EXPECT_THROW(with("4", "1x3"), Error);   // six blocks
+  EXPECT_THROW(with("2", "16x1"), Error);  // no loop to cut
 }
 
 TEST(MasterTemplate, TracesApplyToTheCanonicalFunction) {
