@@ -59,8 +59,15 @@ TEST_F(FoldScales, PutsScalesIntoProducts) {
   const ValueId x = g.in("x", dims({2, 3, 4}));
   const ValueId y = g("matmul", {x, random_weights({4, 5})});
   const ValueId s = g("add", {g("mul", {y, random_weights({5})}), random_weights({1, 1, 5})});
-  g.output(g("sub", {g("div", {s, g.scalar(ir::Elem::F32, 3)}), random_weights({5})}));
+  g.output(g("sub", {g("div", {s, g.scalar(ir::Elem::F32, -4)}), random_weights({5})}));
   EXPECT_EQ(after(), "matmul -> %sub\n");
+}
+
+TEST_F(FoldScales, LeavesAFactorForAllChannelsThatWouldRoundTheWeights) {
+  const ValueId x = g.in("x", dims({1, 4, 5, 5}));
+  const ValueId c = g("conv", {x, random_weights({6, 4, 3, 3}), random_weights({6})});
+  g.output(g("mul", {c, g.scalar(ir::Elem::F32, 0.3)}));
+  EXPECT_EQ(after(), "conv -> %conv\nmul -> %mul\n");
 }
 
 TEST_F(FoldScales, MindsAlphaBetaAndTransposedWeights) {

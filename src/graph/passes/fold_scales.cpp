@@ -70,6 +70,15 @@ bool all_finite(const std::vector<double>& values) {
   return true;
 }
 
+/// Rounding weights again errs alike at every place of the result, so that nothing averages it out.
+/// A factor for each channel is batch normalisation and worth it; one for all channels is a
+/// constant that the loop after the sum multiplies by for free, so it has to be exact: a power of
+/// two.
+bool worth_folding(const std::vector<double>& factor) {
+  int exponent;
+  return factor.size() > 1 || std::abs(std::frexp(factor[0], &exponent)) == 0.5;
+}
+
 /// `n` as y * factor + shift, y being input `of`; nothing when it is something else.
 std::optional<Affine> affine(Rewriter& r, const Node& n, size_t of, size_t axis) {
   const std::string_view op = n.op->name;
@@ -130,7 +139,7 @@ bool fold(Rewriter& r, const Node& n) {
     const std::optional<Linear> l = linear(r, *inner);
     if (!l) continue;
     const std::optional<Affine> a = affine(r, n, of, l->axis);
-    if (a) return apply(r, n, *inner, *l, *a);
+    if (a && worth_folding(a->factor)) return apply(r, n, *inner, *l, *a);
   }
   return false;
 }
@@ -143,7 +152,8 @@ bool fold(Rewriter& r, const Node& n) {
 ///            %a: f32[1, 8, 4, 4] = mul(%c, %factor: const f32[8, 1, 1])
 ///            %y: f32[1, 8, 4, 4] = add(%a, %shift: const f32[8, 1, 1])
 ///   after    %y: f32[1, 8, 4, 4] = conv(%x, %w', %bias)
-/// Only where nobody else reads the result. Real-equal: every weight is rounded once more.
+/// Only where nobody else reads the result. Real-equal: every weight is rounded once more, unless
+/// the factor is a power of two; one factor for all channels that is not stays where it is.
 Graph fold_scales(Graph graph, PassContext& context) {
   return Rewriter::run(std::move(graph), context, fold);
 }
