@@ -63,7 +63,8 @@ if [ ${#missing[@]} -gt 0 ]; then
     echo "setup: apt does not know llvm-22-dev; enable the bookworm-security suite of Debian 12" >&2
     exit 1
   fi
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o APT::Keep-Downloaded-Packages=false "${missing[@]}"
 fi
 
 [ -x $venv/bin/pip ] || { echo "setup: creating $venv"; python3 -m venv $venv; }
