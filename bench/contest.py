@@ -7,6 +7,7 @@ every call it made in that time, on one line. What it has to tell of itself it p
 import glob
 import json
 import os
+import platform
 import select
 import subprocess
 import sys
@@ -20,6 +21,14 @@ PROGRAMS = ROOT / "build/release/bench"
 SLICE = 0.1  # seconds
 PATIENCE = 1800  # seconds that a contender may take to be ready; some compile for long
 MOVED = 0.03  # share by which a round that counts may be disturbed
+
+
+def machine():
+    """What this processor calls itself, and what it has not: guests of several generations have one name."""
+    lines = dict(line.split(":", 1) for line in open("/proc/cpuinfo") if ":" in line)
+    facts = {name.strip(): value.split() for name, value in lines.items()}
+    name = "-".join(facts.get("model name", [platform.machine()]))
+    return name if "avx512f" in facts.get("flags", []) or "avx2" not in facts.get("flags", []) else name + "-AVX2"
 
 
 def threads_env(threads):

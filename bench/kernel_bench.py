@@ -11,7 +11,6 @@ contender each time. A time is the 20 % quantile over all calls. Results are dat
 """
 import argparse
 import json
-import platform
 import subprocess
 from pathlib import Path
 
@@ -20,20 +19,13 @@ import gemms
 import layers
 
 
-def cpu_name():
-    for line in open("/proc/cpuinfo"):
-        if line.startswith("model name"):
-            return "-".join(line.split(":")[1].split())
-    return platform.machine()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--only", choices=["shares", "roofs", "gemm", "layers"])
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    out = options.out or contest.ROOT / "bench/results" / f"{cpu_name()}.json"
+    out = options.out or contest.ROOT / "bench/results" / f"{contest.machine()}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     results = json.loads(out.read_text()) if options.only and out.exists() else {}
 

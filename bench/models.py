@@ -72,7 +72,7 @@ def arguments():
     parser.add_argument("--part", type=comma(PARTS), default=PARTS)
     parser.add_argument("--engines", type=comma(list(ENGINES)), default=list(ENGINES))
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--out", type=Path, default=contest.ROOT / "bench/results" / f"{race.machine()}-models")
+    parser.add_argument("--out", type=Path, default=contest.ROOT / "bench/results" / f"{contest.machine()}-models")
     return parser.parse_args()
 
 
@@ -136,7 +136,7 @@ def main():
     results = json.loads(file.read_text()) if file.exists() else {}
     for part in ("empty", *PARTS):
         results.setdefault(part, {})
-    results |= {"machine": race.machine(), "date": race.now(), "versions": race.versions()}
+    results |= {"machine": contest.machine(), "date": race.now(), "versions": race.versions()}
     pieces = list(work(options, results))
     progress = Progress(len(pieces))
     for name, do in pieces:

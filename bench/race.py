@@ -6,7 +6,6 @@ compiler, the model or the list of contenders has changed.
 """
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
@@ -221,13 +220,6 @@ def judge(row, empty):
         row |= {"ours": ours, "best_peer": best, "ratio": time_of(best) / time_of(ours),
                 "interval": interval(raw[ours], raw[best], (less[ours], less[best]))}
     return row
-
-
-def machine():
-    for line in open("/proc/cpuinfo"):
-        if line.startswith("model name"):
-            return "-".join(line.split(":")[1].split())
-    return platform.machine()
 
 
 def now():

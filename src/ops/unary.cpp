@@ -101,10 +101,14 @@ Expr softsign(const Expr& x) {
   return in_wide(x, [](const Expr& v) { return v / (1 + te::abs(v)); });
 }
 
-/// ONNX defines it by HardSigmoid with an attribute, which is an f32 whatever x is.
+/// v * clip(v + 3, 0, 6) / 6, as most models write it, with 1/6 in two parts instead of the
+/// division. In f64 it is what ONNX says: HardSigmoid with an attribute, which is an f32.
 Expr hard_swish(const Expr& x) {
+  constexpr double high = 1.0F / 6.0F, low = 1.0 / 6.0 - high;
   return in_wide(x, [](const Expr& v) {
-    return v * te::max(te::min(v * static_cast<double>(1.0F / 6.0F) + 0.5, 1), 0);
+    if (v.elem() == ir::Elem::F64) return v * te::max(te::min(v * high + 0.5, 1), 0);
+    const Expr t = te::max(te::min(v + 3, 6), 0);
+    return v * (t * high + t * low);
   });
 }
 
