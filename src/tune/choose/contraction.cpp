@@ -147,6 +147,7 @@ static void run_plan(Schedule& s, const std::string& name, const Plan& plan,
   if (after && plan.turned && !reads_in_order(*after, stage.result())) after.reset();
   const bool lane_in_a = std::ranges::count(c.of_a, plan.lane) > 0;
   pack_panels(s, stage, lane_in_a ? c.a : c.b, plan, constants, spec);
+  pack_constant_rows(s, stage, lane_in_a ? c.b : c.a, plan, constants, spec);
   (plan.turned ? schedule_turned : schedule_straight)(s, stage, plan, after, spec, choices);
 }
 

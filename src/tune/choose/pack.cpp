@@ -156,4 +156,21 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
   });
 }
 
+bool constant_rows(const Stage& stage, const ir::Expr& factor, const Plan& plan,
+                   const std::vector<std::string>& constants, const Sizes& sizes) {
+  const Panels panels = panels_for(stage, factor, plan.row, constants, sizes);
+  return panels.possible && panels.constant && !plan.dot;
+}
+
+void pack_constant_rows(Schedule& s, const Stage& stage, const ir::Expr& factor, const Plan& plan,
+                        const std::vector<std::string>& constants, const ir::TargetSpec& spec) {
+  if (!constant_rows(stage, factor, plan, constants, Sizes(s.func()))) return;
+  const Plan rows{.lane = plan.row,
+                  .row = plan.row,
+                  .tile = {1, plan.tile.rows},
+                  .lanes = 1,
+                  .reduced = plan.reduced};
+  pack_panels(s, stage, factor, rows, constants, spec);
+}
+
 }  // namespace tilewright::tune

@@ -29,4 +29,15 @@ void pack_panels(schedule::Schedule& s, const Stage& stage, const ir::Expr& fact
                  const Plan& plan, const std::vector<std::string>& constants,
                  const ir::TargetSpec& spec);
 
+/// Does the factor that the plan reads for rows lie in panels of them? It does where it is
+/// constant.
+bool constant_rows(const Stage& stage, const ir::Expr& factor, const Plan& plan,
+                   const std::vector<std::string>& constants, const Sizes& sizes);
+
+/// Copies that factor into those panels, in the order in which one tile reads it.
+///   (k, m) with tiles of 3 rows m -> [m / 3, k, m % 3]
+void pack_constant_rows(schedule::Schedule& s, const Stage& stage, const ir::Expr& factor,
+                        const Plan& plan, const std::vector<std::string>& constants,
+                        const ir::TargetSpec& spec);
+
 }  // namespace tilewright::tune

@@ -140,13 +140,15 @@ int64_t near_rows(const ir::Expr& factor, const ir::Var& row, const Sizes& sizes
 
 /// What the results of a plan's tiles add up to.
 std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const Contraction& c,
-                                   const Sizes& sizes, const ir::TargetSpec& spec) {
+                                   const Sizes& sizes, const ir::TargetSpec& spec,
+                                   const std::vector<std::string>& constants) {
   const auto& iters = stage.block->iters;
   ir::Expr columns = iters[plan.lane].extent;
   if (plan.wide) columns = columns * iters[*plan.wide].extent;
   std::vector<ResultSize> out = extents_of(&iters[plan.row].extent, columns, sizes);
-  const int64_t near =
-      near_rows(contains(c.of_a, plan.lane) ? c.b : c.a, iters[plan.row].var, sizes, spec);
+  const ir::Expr& factor = contains(c.of_a, plan.lane) ? c.b : c.a;
+  if (constant_rows(stage, factor, plan, constants, sizes)) return out;
+  const int64_t near = near_rows(factor, iters[plan.row].var, sizes, spec);
   for (ResultSize& size : out) size.near_rows = near;
   return out;
 }
@@ -199,7 +201,7 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
       plan.wide = wide;
       plan.lanes = extent_of(stage, lane, sizes);
     }
-    const std::vector<ResultSize> all = results_of(plan, stage, c, sizes, spec);
+    const std::vector<ResultSize> all = results_of(plan, stage, c, sizes, spec, constants);
     if (with_dot) {
       plan.dot = dot_for(stage, c, lane, plan.lanes, sizes, spec);
       if (!plan.dot || !whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
@@ -285,7 +287,7 @@ std::optional<Plan> choose_plan(const Stage& stage, const Contraction& c, const 
   for (const Plan& p : all) texts.push_back(str("i", p.lane, "_by_i", p.row, p.dot ? "_dot" : ""));
   Plan plan = all[choices.ask(name + ".lanes", texts)];
   if (!plan.dot)
-    plan.tile = choose_tile_of(plan, stage, results_of(plan, stage, c, sizes, spec),
+    plan.tile = choose_tile_of(plan, stage, results_of(plan, stage, c, sizes, spec, constants),
                                terms_of(stage, c, sizes), spec, vectors, choices);
   order_reduction(plan, stage, c, contains(c.of_a, plan.lane) ? c.b : c.a, choices);
   plan.lanes_first = lanes_first(stage, plan, c, sizes);

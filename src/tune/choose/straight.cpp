@@ -66,15 +66,20 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
     const auto [k0, k1] = s.split<2>(summed.back(), {kOpen, plan.dot->group});
     summed.back() = k0;
     group = k1;
-    if (!plan.wide) {
-      const auto [v, l] = s.split<2>(l1, {kOpen, plan.lanes});
-      vectors = v;
-      inner = l;
-    }
+  }
+  // Of the two factors the one with fewer registers in the tile stays in them, and code is made in
+  // the order of these loops.
+  const bool rows_inside = plan.tile.rows < plan.tile.vectors;
+  const bool apart = plan.wide || plan.dot || rows_inside;
+  if (apart && !plan.wide) {
+    const auto [v, l] = s.split<2>(l1, {kOpen, plan.lanes});
+    vectors = v;
+    inner = l;
   }
   order.insert(order.end(), summed.begin(), summed.end());
+  if (rows_inside) order.push_back(vectors);
   order.push_back(r1);
-  if (plan.wide || plan.dot) order.push_back(vectors);
+  if (apart && !rows_inside) order.push_back(vectors);
   order.push_back(inner);
   if (plan.dot) order.push_back(group);
   s.reorder(order);
@@ -93,7 +98,7 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   tiles.push_back(s.decompose_reduction(block, summed.front()));
   if (plan.unroll > 1) s.unroll(s.split<2>(summed.back(), {kOpen, plan.unroll})[1]);
   s.unroll(r1);
-  if (plan.wide || plan.dot) s.unroll(vectors);
+  if (apart) s.unroll(vectors);
   if (plan.dot)
     s.tensorize(inner, plan.dot->instruction);
   else

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "support/str.h"
+#include "te/parse.h"
+#include "tune/chosen.h"
+
+namespace tilewright::tune {
+namespace {
+
+/// The loops of one tile of a product f32[rows, 12] x f32[12, 16], with four lanes.
+std::string tile_of(int64_t rows) {
+  const ir::LoopFunc before = lower::to_blocks(
+      te::parse_program(str("te product(A: f32[", rows, ", 12], W: f32[12, 16]) {\n  C[i in ", rows,
+                            ", j in 16] = sum(k in 12) A[i, k] * W[k, j]\n  return C\n}")));
+  const ir::LoopFunc after = choose(before, small_machine(), {"W"});
+  EXPECT_EQ(wrong_schedule(before, after, small_machine()), "");
+  const std::string text = ir::print(after);
+  const size_t first = text.find("for k_0"), last = text.find("block C(", first);
+  return text.substr(first, last - first);
+}
+
+// Twelve sums, three values of one factor and one of the other are all the registers there are.
+TEST(Straight, TheFactorWithFewerRegistersStaysInThem) {
+  const std::string few = tile_of(3), many = tile_of(4);
+  EXPECT_LT(few.find("for j_1_0"), few.find("for i_1")) << few;
+  EXPECT_GT(many.find("for j_1_0"), many.find("for i_1")) << many;
+}
+
+}  // namespace
+}  // namespace tilewright::tune
