@@ -10,22 +10,26 @@
 namespace tilewright::tune {
 namespace {
 
-/// The tile of a product f32[128, terms] x f32[terms, 768].
-Tile tile_of(int64_t terms, int64_t first_cache) {
-  const ir::TargetSpec spec{.name = "wide",
-                            .vector_bits = 512,
-                            .vector_registers = 32,
-                            .l1_bytes = first_cache,
-                            .l2_bytes = 1 << 20};
-  const ir::LoopFunc func = canonical(
-      lower::to_blocks(te::parse_program(str("te product(A: f32[128, ", terms, "], W: f32[", terms,
-                                             ", 768]) {\n  C[i in 128, j in 768] = sum(k in ",
-                                             terms, ") A[i, k] * W[k, j]\n  return C\n}"))));
+/// The plan for a product with W constant.
+Plan plan_of(const std::string& text, const ir::TargetSpec& spec) {
+  const ir::LoopFunc func = canonical(lower::to_blocks(te::parse_program(text)));
   const std::vector<Stage> stages = stages_of(func);
   Choices by_model;
   return choose_plan(stages.at(0), *as_contraction(stages.at(0)), Sizes(func), spec, {"W"}, false,
                      by_model)
-      .value()
+      .value();
+}
+
+/// The tile of a product f32[128, terms] x f32[terms, 768].
+Tile tile_of(int64_t terms, int64_t first_cache) {
+  return plan_of(str("te product(A: f32[128, ", terms, "], W: f32[", terms,
+                     ", 768]) {\n  C[i in 128, j in 768] = sum(k in ", terms,
+                     ") A[i, k] * W[k, j]\n  return C\n}"),
+                 {.name = "wide",
+                  .vector_bits = 512,
+                  .vector_registers = 32,
+                  .l1_bytes = first_cache,
+                  .l2_bytes = 1 << 20})
       .tile;
 }
 
@@ -34,6 +38,17 @@ TEST(Plan, RowsThatAreWholePagesApartAreAsManyAsTheFirstCacheKeeps) {
   EXPECT_GT(tile_of(3072, 64 << 10).rows, 8);
   EXPECT_GT(tile_of(3072 + 16, 32 << 10).rows, 8);
   EXPECT_GT(tile_of(1536, 32 << 10).rows, 8);  // on two places in turn
+}
+
+TEST(Plan, ShortSumsAreUnrolledAsAWholeWhereTheCodeStaysShort) {
+  const std::string text = R"(te product(A: f32[64, 128, 8], W: f32[64, 8, 32]) {
+    C[i in 128, j in 32] = sum(k in 64, c in 8) A[k, i, c] * W[k, c, j]
+    return C
+  })";
+  const Plan few = plan_of(text, {.name = "few", .vector_bits = 256, .vector_registers = 16});
+  EXPECT_EQ(few.unroll, 8) << few.tile.rows << "x" << few.tile.vectors;
+  const Plan many = plan_of(text, {.name = "many", .vector_bits = 256, .vector_registers = 32});
+  EXPECT_EQ(many.unroll, 4) << many.tile.rows << "x" << many.tile.vectors;
 }
 
 }  // namespace

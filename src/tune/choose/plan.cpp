@@ -54,11 +54,13 @@ void order_reduction(Plan& plan, const Stage& stage, const Contraction& c,
                       windows.end());
   const auto inner = ir::const_int(iters[plan.reduced.back()].extent);
   const int64_t group = plan.dot ? plan.dot->group : 1;
-  std::vector<int64_t> possible;
-  for (const int64_t u : {4, 3, 2, 1, 8, 6, 16})
-    if (inside && inner && *inner % (u * group) == 0 &&
-        u * plan.tile.rows * plan.tile.vectors <= (u > 4 ? 256 : 128))
-      possible.push_back(u);
+  // Few iterations of a short loop cost more than its tests do: their end is guessed wrong.
+  const int64_t tile = plan.tile.rows * plan.tile.vectors;
+  std::vector<int64_t> possible, long_ones;
+  for (const int64_t u : {8, 4, 3, 2, 1, 6, 16})
+    if (inside && inner && *inner % (u * group) == 0 && u * tile <= (u > 4 ? 256 : 128))
+      (u * tile <= 128 ? possible : long_ones).push_back(u);
+  possible.insert(possible.end(), long_ones.begin(), long_ones.end());
   if (!possible.empty())
     plan.unroll = choices.number(stage.name() + ".unroll", possible[0], possible);
 }
