@@ -70,6 +70,18 @@ TEST_F(FoldScales, LeavesAFactorForAllChannelsThatWouldRoundTheWeights) {
   EXPECT_EQ(after(), "conv -> %conv\nmul -> %mul\n");
 }
 
+TEST_F(FoldScales, PutsBatchNormIntoTheOnlyChannel) {
+  const ValueId x = g.in("x", dims({1, 4, 5, 5}));
+  g.output(batch_norm(g("conv", {x, random_weights({1, 4, 3, 3}), random_weights({1})}), 1));
+  EXPECT_EQ(after(), "conv -> %batch_norm\n");
+}
+
+TEST_F(FoldScales, TakesFactorsOfNoChannels) {
+  const ValueId y = g("matmul", {g.in("x", dims({3, 4})), random_weights({4, 0})});
+  g.output(g("mul", {y, random_weights({0})}));
+  EXPECT_EQ(after(), "matmul -> %mul\n");
+}
+
 TEST_F(FoldScales, MindsAlphaBetaAndTransposedWeights) {
   const ValueId x = g.in("x", dims({3, 4}));
   const ValueId y = g("matmul", {x, random_weights({5, 4}), random_weights({5})},

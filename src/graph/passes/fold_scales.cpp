@@ -74,9 +74,10 @@ bool all_finite(const std::vector<double>& values) {
 /// A factor for each channel is batch normalisation and worth it; one for all channels is a
 /// constant that the loop after the sum multiplies by for free, so it has to be exact: a power of
 /// two.
-bool worth_folding(const std::vector<double>& factor) {
+bool worth_folding(const std::vector<double>& factor, const ir::Expr& channels) {
   int exponent;
-  return factor.size() > 1 || std::abs(std::frexp(factor[0], &exponent)) == 0.5;
+  return factor.size() != 1 || ir::const_int(channels) == 1 ||
+         std::abs(std::frexp(factor[0], &exponent)) == 0.5;
 }
 
 /// `n` as y * factor + shift, y being input `of`; nothing when it is something else.
@@ -139,7 +140,8 @@ bool fold(Rewriter& r, const Node& n) {
     const std::optional<Linear> l = linear(r, *inner);
     if (!l) continue;
     const std::optional<Affine> a = affine(r, n, of, l->axis);
-    if (a && worth_folding(a->factor)) return apply(r, n, *inner, *l, *a);
+    if (a && worth_folding(a->factor, r.tensor(n.outputs[0])->shape[l->axis]))
+      return apply(r, n, *inner, *l, *a);
   }
   return false;
 }

@@ -34,6 +34,8 @@ class Choices {
   /// How many vectors wide the tiles of contractions are, by stage: it decides how constants lie.
   /// Stages that are listed keep to that, the others are added. 0: not decided.
   std::map<std::string, int64_t> vectors;
+  /// Likewise how many rows those have that read a constant for them.
+  std::map<std::string, int64_t> rows;
 
  private:
   std::map<std::string, std::string> answers_;

@@ -164,6 +164,7 @@ bool schedule_contraction(Schedule& s, const std::string& name, const ir::Target
     if (!plan || !attempt(s, [&] { run_plan(s, name, *plan, constants, spec, choices); }))
       return false;
     choices.vectors[name] = plan->tile.vectors;
+    choices.rows[name] = plan->tile.rows;
     return true;
   };
   return done(true) || done(false);

@@ -54,13 +54,18 @@ void order_reduction(Plan& plan, const Stage& stage, const Contraction& c,
                       windows.end());
   const auto inner = ir::const_int(iters[plan.reduced.back()].extent);
   const int64_t group = plan.dot ? plan.dot->group : 1;
-  // Few iterations of a short loop cost more than its tests do: their end is guessed wrong.
-  const int64_t tile = plan.tile.rows * plan.tile.vectors;
-  std::vector<int64_t> possible, long_ones;
-  for (const int64_t u : {8, 4, 3, 2, 1, 6, 16})
-    if (inside && inner && *inner % (u * group) == 0 && u * tile <= (u > 4 ? 256 : 128))
-      (u * tile <= 128 ? possible : long_ones).push_back(u);
-  possible.insert(possible.end(), long_ones.begin(), long_ones.end());
+  std::vector<int64_t> possible;
+  const auto may = [&](int64_t u, int64_t most) {
+    return inside && inner && *inner % (u * group) == 0 &&
+           u * plan.tile.rows * plan.tile.vectors <= most;
+  };
+  // Short sums as a whole, when a loop of two iterations ends is often guessed wrong; others as
+  // far as the code stays short.
+  const int64_t whole = inner ? *inner / group : 0;
+  for (const int64_t u : {whole == 16 ? 16 : 8, whole == 6 ? 6 : 8})
+    if (may(u, 128) && std::ranges::count(possible, u) == 0) possible.push_back(u);
+  for (const int64_t u : {4, 3, 2, 1, 8, 6, 16})
+    if (may(u, u > 4 ? 256 : 128) && std::ranges::count(possible, u) == 0) possible.push_back(u);
   if (!possible.empty())
     plan.unroll = choices.number(stage.name() + ".unroll", possible[0], possible);
 }
@@ -140,6 +145,11 @@ int64_t near_rows(const ir::Expr& factor, const ir::Var& row, const Sizes& sizes
   return most;
 }
 
+bool rows_lie_in_panels(const Plan& plan, const Stage& stage, const Contraction& c,
+                        const Sizes& sizes, const std::vector<std::string>& constants) {
+  return constant_rows(stage, contains(c.of_a, plan.lane) ? c.b : c.a, plan, constants, sizes);
+}
+
 /// What the results of a plan's tiles add up to.
 std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const Contraction& c,
                                    const Sizes& sizes, const ir::TargetSpec& spec,
@@ -148,9 +158,9 @@ std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const C
   ir::Expr columns = iters[plan.lane].extent;
   if (plan.wide) columns = columns * iters[*plan.wide].extent;
   std::vector<ResultSize> out = extents_of(&iters[plan.row].extent, columns, sizes);
-  const ir::Expr& factor = contains(c.of_a, plan.lane) ? c.b : c.a;
-  if (constant_rows(stage, factor, plan, constants, sizes)) return out;
-  const int64_t near = near_rows(factor, iters[plan.row].var, sizes, spec);
+  if (rows_lie_in_panels(plan, stage, c, sizes, constants)) return out;
+  const int64_t near =
+      near_rows(contains(c.of_a, plan.lane) ? c.b : c.a, iters[plan.row].var, sizes, spec);
   for (ResultSize& size : out) size.near_rows = near;
   return out;
 }
@@ -203,10 +213,13 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
       plan.wide = wide;
       plan.lanes = extent_of(stage, lane, sizes);
     }
-    const std::vector<ResultSize> all = results_of(plan, stage, c, sizes, spec, constants);
     if (with_dot) {
       plan.dot = dot_for(stage, c, lane, plan.lanes, sizes, spec);
-      if (!plan.dot || !whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
+      if (!plan.dot) return;
+    }
+    const std::vector<ResultSize> all = results_of(plan, stage, c, sizes, spec, constants);
+    if (with_dot) {
+      if (!whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
     } else {
       plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
       plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes, spec.rates);
@@ -291,6 +304,9 @@ std::optional<Plan> choose_plan(const Stage& stage, const Contraction& c, const 
   if (!plan.dot)
     plan.tile = choose_tile_of(plan, stage, results_of(plan, stage, c, sizes, spec, constants),
                                terms_of(stage, c, sizes), spec, vectors, choices);
+  const auto rows = choices.rows.find(name);
+  if (rows != choices.rows.end() && rows_lie_in_panels(plan, stage, c, sizes, constants))
+    plan.tile.rows = rows->second;
   order_reduction(plan, stage, c, contains(c.of_a, plan.lane) ? c.b : c.a, choices);
   plan.lanes_first = lanes_first(stage, plan, c, sizes);
   if (plan.turned) return plan;

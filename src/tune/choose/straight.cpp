@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "tune/choose/plan.h"
 
 namespace tilewright::tune {
@@ -14,13 +15,29 @@ using schedule::Schedule;
 // Above this many operations an epilogue is not worth a copy for each row of the tile.
 constexpr int64_t kCheapEpilogue = 10;
 
+/// Operations of a value, those of equal parts once: code computes them once.
+static int64_t distinct_operations(const ir::Expr& value) {
+  int64_t n = operations(value);
+  std::vector<ir::Expr> seen;
+  ir::walk(value, [&](const ir::Binary& b) {
+    const ir::Expr e = ir::Expr::of(b);
+    const bool again =
+        std::ranges::any_of(seen, [&](const ir::Expr& s) { return ir::equal(s, e); });
+    if (again) n -= operations(e);
+    seen.push_back(e);
+    return !again;
+  });
+  return n;
+}
+
 void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
                        const std::optional<Stage>& after, const ir::TargetSpec& spec,
                        Choices& choices) {
   const Sizes sizes(s.func());
   const std::string buffer = stage.result()->name;
-  const bool cheap = after && choices.yes(stage.name() + ".epilogue_in_registers",
-                                          operations(after->values().front()) <= kCheapEpilogue);
+  const bool cheap =
+      after && choices.yes(stage.name() + ".epilogue_in_registers",
+                           distinct_operations(after->values().front()) <= kCheapEpilogue);
   const BlockRef block = s.block(stage.name());
   std::vector<BlockRef> tiles;  // besides the sums: what runs once for each tile
   if (!cheap) tiles.push_back(s.cache_write(block, buffer, ir::ScopeKind::Register));
