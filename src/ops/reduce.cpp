@@ -158,7 +158,8 @@ std::vector<te::Tensor> define_mean(const Call& call) {
   Dim count = Dim(1);
   for (size_t d = 0; d < reduced.size(); ++d)
     count = count * choose(reduced[d], call.shape(0)[d], Dim(1));
-  const ir::Elem acc = wide(call.elem(0));
+  // Pictures have thousands of places, and what follows their mean scales every place by it.
+  const ir::Elem acc = ir::is_float(call.elem(0)) ? ir::Elem::F64 : wide(call.elem(0));
   return sum_of(call, acc, same_value, [&](const Expr& s) {
     if (ir::is_float(acc)) return s / te::cast(acc, Expr(count));
     // Integers towards zero.
