@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/choose/in_blocks.h"
 
+#include <array>
 #include <gtest/gtest.h>
+#include <random>
 
+#include "support/str.h"
 #include "te/parse.h"
 #include "tune/chosen.h"
 
@@ -99,6 +102,63 @@ TEST(InBlocks, ChannelsBesideEachOther) {
       "      guard(8 <= c, B[n, c - 8, x], 0.0))\n  return Y\n}");
   EXPECT_EQ(difference(f, {{0, 1, 4}, {1, 1, 4}, {2, 1, 4}}, small_machine()), "");
   EXPECT_EQ(difference(f, {{1, 1, 4}}, small_machine()), "");
+}
+
+TEST(InBlocks, ADimensionInPiecesIsAnotherOfTheResult) {
+  // X's pieces cut y of Y too, whose own pieces are of its channels: y stays whole in memory.
+  const ir::LoopFunc f = blocks_of(
+      "te t(X: f32[2, 8, 6, 12]) {\n"
+      "  Y[n in 2, c in 12, y in 8, x in 6] = X[n, y, x, c]\n  return Y\n}");
+  EXPECT_EQ(difference(f, {{0, 1, 4}, {1, 1, 4}}, small_machine()), "");
+  EXPECT_EQ(difference(f, {{0, 1, 4}}, small_machine()), "");
+  EXPECT_EQ(difference(f, {{1, 1, 4}}, small_machine()), "");
+}
+
+/// Two arrays with their dimensions in some order, joined, reduced or added; any of the three in
+/// pieces along any dimension.
+TEST(InBlocks, RandomOrdersOfDimensionsAndPieces) {
+  std::mt19937 rng(7);
+  const auto below = [&](int64_t n) {
+    return static_cast<int64_t>(rng() % static_cast<uint64_t>(n));
+  };
+  for (int round = 0; round < 200; ++round) {
+    int64_t extents[4];
+    for (int64_t& e : extents) e = 2 * (1 + below(6));
+    const std::string names[] = {"a", "b", "c", "d"};
+    const auto order = [&] {
+      std::array<size_t, 4> out{0, 1, 2, 3};
+      for (size_t i = 4; i-- > 1;)
+        std::swap(out[i], out[static_cast<size_t>(below(int64_t(i) + 1))]);
+      return out;
+    };
+    const auto x = order(), y = order(), z = order();
+    const auto list = [&](const auto& of, const auto& text) {
+      std::string out;
+      for (const size_t i : of) out += str(out.empty() ? "" : ", ", text(i));
+      return out;
+    };
+    const auto extent = [&](size_t i) { return str(extents[i]); };
+    const auto name = [&](size_t i) { return names[i]; };
+    const bool reduces = below(3) == 0;
+    const auto iter = [&](size_t i) { return str(names[i], " in ", extents[i]); };
+    std::vector<size_t> result(z.begin(), z.end());
+    if (reduces) result.pop_back();
+    const std::string read = str("X[", list(x, name), "] + 2.0 * Y[", list(y, name), "]");
+    const std::string text =
+        str("te t(X: f32[", list(x, extent), "], Y: f32[", list(y, extent), "]) {\n  Z[",
+            list(result, iter), "] = ", reduces ? str("sum(", iter(z[3]), ") (", read, ")") : read,
+            "\n  return Z\n}");
+    std::vector<Pieces> pieces;
+    const auto cut = [&](size_t param, const auto& of) {
+      const auto dim = static_cast<size_t>(below(int64_t(of.size())));
+      const int64_t size = below(2) ? 2 : extents[of[dim]] / 2;
+      if (below(4) != 0) pieces.push_back({param, dim, size});
+    };
+    cut(0, x);
+    cut(1, y);
+    cut(2, result);
+    EXPECT_EQ(difference(blocks_of(text.c_str()), pieces, small_machine()), "") << text;
+  }
 }
 
 TEST(InBlocks, RefusesABlockSizeThatLeavesSomeOver) {

@@ -95,8 +95,8 @@ class Rewriting {
  public:
   Rewriting(const ir::LoopFunc& func, const std::vector<Pieces>& params, const Finder& cuts)
       : func_(func), cuts_(cuts) {
-    for (const ir::Param& p : func.params) whole_.insert(p.buffer.get());
-    for (const Pieces& p : params) whole_.erase(func.params[p.param].buffer.get());
+    for (const ir::Param& p : func.params) in_pieces_[p.buffer.get()];
+    for (const Pieces& p : params) in_pieces_[func.params[p.param].buffer.get()].insert(p.dim);
   }
 
   ir::LoopFunc run() {
@@ -115,8 +115,14 @@ class Rewriting {
     return found == cuts_.dims.end() ? none : found->second;
   }
 
-  /// One of `outer` and `inner` for each dimension that is cut, in the order of memory: parameters
-  /// that are not in pieces keep the two side by side.
+  /// Do the places inside the pieces of a dimension that is cut come last? A parameter's bytes are
+  /// given: only those of the dimensions that lie in pieces do, others stay side by side.
+  bool places_last(const Buffer& b, size_t dim) const {
+    const auto param = in_pieces_.find(b.get());
+    return param == in_pieces_.end() || param->second.contains(dim);
+  }
+
+  /// One of `outer` and `inner` for each dimension that is cut, in the order of memory.
   template <class T>
   std::vector<T> arranged(const Buffer& b, const std::vector<T>& all,
                           FunctionRef<std::pair<T, T>(const T&, int64_t)> cut) const {
@@ -130,7 +136,7 @@ class Rewriting {
       }
       const auto [outer, inner] = cut(all[d], found->second);
       out.push_back(outer);
-      (whole_.contains(b.get()) ? out : last).push_back(inner);
+      (places_last(b, d) ? last : out).push_back(inner);
     }
     out.insert(out.end(), last.begin(), last.end());
     return out;
@@ -261,7 +267,7 @@ class Rewriting {
 
   const ir::LoopFunc& func_;
   const Finder& cuts_;
-  std::set<const ir::BufferNode*> whole_;
+  std::map<const ir::BufferNode*, std::set<size_t>> in_pieces_;  // of parameters: which dimensions
   ir::BufferMap buffers_;
 };
 
