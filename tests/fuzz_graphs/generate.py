@@ -3,6 +3,7 @@
 import compute
 import control
 import elementwise
+import feature_maps
 import layers
 import movement
 import patterns
@@ -11,6 +12,7 @@ from graph import Graph
 
 EMITTERS = {**elementwise.EMITTERS, **movement.EMITTERS, **compute.EMITTERS, **layers.EMITTERS, **quantized.EMITTERS,
             **control.EMITTERS}
+PATTERNS = {**patterns.EMITTERS, feature_maps.feature_maps: 5}
 
 
 def generate(seed):
@@ -31,7 +33,7 @@ def generate(seed):
         if len(g.nodes) >= wanted:
             break
         rng.choices(emitters, weights)[0](g)
-    if rng.random() < 0.25:
-        rng.choices(list(patterns.EMITTERS), list(patterns.EMITTERS.values()))[0](g)
+    if rng.random() < 0.35:
+        rng.choices(list(PATTERNS), list(PATTERNS.values()))[0](g)
     model, feeds = g.model()
     return model, feeds, g.other_feeds(feeds, rng)

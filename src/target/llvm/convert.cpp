@@ -105,12 +105,6 @@ ll::Value* widen(Lanes& b, Elem from, ll::Value* bits) {
   return as_float(b, value);
 }
 
-static ll::Value* some_lanes(Lanes& b, ll::Value* v, int first, int count) {
-  ll::SmallVector<int> places;
-  for (int i = 0; i < count; ++i) places.push_back(first + i);
-  return b.CreateShuffleVector(v, places);
-}
-
 /// By the machine's instruction, which takes subnormals as 0; null when it has none for as many
 /// lanes.
 static ll::Value* narrow_bf16_flushing(Lanes& b, ll::Value* f32) {
@@ -120,7 +114,7 @@ static ll::Value* narrow_bf16_flushing(Lanes& b, ll::Value* f32) {
                                           : ll::Intrinsic::x86_avx512bf16_cvtneps2bf16_512;
   ll::SmallVector<ll::Value*> parts;
   for (int first = 0; first < lanes; first += whole) {
-    ll::Value* part = lanes == whole ? f32 : some_lanes(b, f32, first, whole);
+    ll::Value* part = lanes == whole ? f32 : b.some_lanes(f32, first, whole);
     ll::Value* bf16 = b.CreateIntrinsic(id, {}, {part});
     parts.push_back(b.CreateBitCast(bf16, b.like(bf16, b.getInt16Ty())));
   }

@@ -92,6 +92,12 @@ class Emitter {
   ll::Value* slice_address(const Place& place, const Access& a);
   ll::Value* load_slice(const Place& place, const Access& a);
   void store_slice(const Place& place, const Access& a, ll::Value* value);
+  void by_register(
+      const Place& place, ir::Elem elem, ll::Value* index, ll::Value* mask,
+      FunctionRef<void(ll::Type*, int first, ll::Value* pointer, ll::Value* mask)> part);
+  ll::Value* masked_load(const Place& place, ir::Elem elem, ll::Value* index, ll::Value* mask);
+  void masked_store(const Place& place, ir::Elem elem, ll::Value* index, ll::Value* mask,
+                    ll::Value* value);
   ll::Value* load_lanes(const Place& place, const Access& a);
   ll::Value* load_spread(const Access& a, const LaneIndex& lanes, ll::Value* mask,
                          FunctionRef<ll::Value*(const ir::Expr&, ll::Value*)> contiguous);

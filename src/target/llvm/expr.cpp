@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions: one LLVM value each, for all lanes.
+#include <cmath>
 #include <optional>
 
 #include "ir/build.h"
@@ -18,6 +19,13 @@ namespace tilewright::target::llvm {
 using ir::BinaryOp;
 using ir::Elem;
 using ir::Expr;
+
+static bool is_positive_zero(const Expr& e) {
+  if (const auto* lanes = e.as<ir::Broadcast>()) return is_positive_zero(lanes->value);
+  if (const auto* real = e.as<ir::FloatImm>())
+    return real->value == 0 && !std::signbit(real->value);
+  return ir::is_const(e, 0);
+}
 
 ll::Value* Emitter::expr(const Expr& e) {
   const auto found = memo_.find(e);
@@ -114,6 +122,8 @@ ll::Value* Emitter::emit(const ir::Reinterpret& e) {
 }
 
 ll::Value* Emitter::emit(const ir::Select& e) {
+  const auto* load = e.yes.as<ir::Load>();
+  if (load && load->mask == e.cond && is_positive_zero(e.no)) return expr(e.yes);  // 0 where off
   ll::Value* cond = expr(e.cond);
   return b_.CreateSelect(cond, expr(e.yes), expr(e.no));
 }

@@ -51,6 +51,11 @@ struct Lanes : ll::IRBuilder<> {
   ll::Value* splat(ll::Value* v, int lanes) {
     return lanes == 1 ? v : CreateVectorSplat(static_cast<unsigned>(lanes), v);
   }
+  /// A vector of `count` lanes of one, from the lane `first` on.
+  ll::Value* some_lanes(ll::Value* v, int first, int count);
+  /// The same, computed from so many lanes of what `mask` is computed from: a constant where those
+  /// lanes are known.
+  ll::Value* some_of_mask(ll::Value* mask, int first, int count);
 };
 
 }  // namespace tilewright::target::llvm

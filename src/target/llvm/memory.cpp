@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Module.h"
 
 #include "ir/build.h"
@@ -27,6 +28,11 @@ std::vector<int> reversed(int lanes) {
   std::vector<int> order;
   for (int i = lanes - 1; i >= 0; --i) order.push_back(i);
   return order;
+}
+
+bool is_zero(const ll::Value* v) {
+  const auto* constant = ll::dyn_cast<ll::Constant>(v);
+  return constant && constant->isNullValue();
 }
 
 const Slice& slice_at(const Place& place, const ConstantPlace& at) {
@@ -203,7 +209,9 @@ ll::Value* Emitter::by_lane(const Access& a, FunctionRef<ll::Value*(int, ll::Val
 ll::Value* Emitter::pointers_of(const Place& place, const Access& a) {
   ll::Value* indices = index_of(a);
   if (!indices->getType()->isVectorTy()) indices = b_.splat(indices, a.lanes);
-  return b_.CreateInBoundsGEP(b_.memory_type({a.buffer->elem, 1}), place.pointer, indices);
+  ll::Type* type = b_.memory_type({a.buffer->elem, 1});
+  return a.mask ? b_.CreateGEP(type, place.pointer, indices)
+                : b_.CreateInBoundsGEP(type, place.pointer, indices);
 }
 
 /// A column of a matrix whose rows are `stride` elements apart. Each row is read whole, and half of
@@ -293,6 +301,48 @@ ll::Value* Emitter::load_spread(
   return parts[0].value;
 }
 
+/// A masked access is made of as many as there are registers: `part` gets the type, the first lane,
+/// the pointer, which need not lie in the buffer, and the mask of each. LLVM 22 for AVX2 would cut
+/// wider ones itself, but where it finds all lanes of one half off it reads them without a mask, or
+/// dies.
+void Emitter::by_register(
+    const Place& place, Elem elem, ll::Value* index, ll::Value* mask,
+    FunctionRef<void(ll::Type*, int first, ll::Value* pointer, ll::Value* mask)> part) {
+  const int lanes = Lanes::lanes_of(mask);
+  const int whole = std::max(1, b_.spec.lanes(std::max(8, ir::bits(elem))));
+  ll::Type* scalar = b_.memory_type({elem, 1});
+  ll::Value* pointer = b_.CreateGEP(scalar, place.pointer, index);
+  for (int first = 0; first < lanes; first += whole) {
+    const int count = std::min(whole, lanes - first);
+    part(
+        ll::FixedVectorType::get(scalar, static_cast<unsigned>(count)), first,
+        first == 0 ? pointer : b_.CreateConstGEP1_64(scalar, pointer, static_cast<uint64_t>(first)),
+        b_.some_of_mask(mask, first, count));
+  }
+}
+
+ll::Value* Emitter::masked_load(const Place& place, Elem elem, ll::Value* index, ll::Value* mask) {
+  ll::SmallVector<ll::Value*> parts;
+  by_register(place, elem, index, mask, [&](ll::Type* type, int, ll::Value* from, ll::Value* some) {
+    ll::Constant* none = ll::Constant::getNullValue(type);
+    parts.push_back(is_zero(some)
+                        ? static_cast<ll::Value*>(none)
+                        : tag(b_.CreateMaskedLoad(type, from, alignment(elem), some, none), place));
+  });
+  return parts.size() == 1 ? parts[0] : ll::concatenateVectors(b_, parts);
+}
+
+void Emitter::masked_store(const Place& place, Elem elem, ll::Value* index, ll::Value* mask,
+                           ll::Value* value) {
+  by_register(
+      place, elem, index, mask, [&](ll::Type* type, int first, ll::Value* to, ll::Value* some) {
+        if (is_zero(some)) return;
+        const auto count = static_cast<int>(ll::cast<ll::FixedVectorType>(type)->getNumElements());
+        tag(b_.CreateMaskedStore(b_.some_lanes(value, first, count), to, alignment(elem), some),
+            place);
+      });
+}
+
 ll::Value* Emitter::load_lanes(const Place& place, const Access& a) {
   const Elem elem = a.buffer->elem;
   const auto single = [&](int, ll::Value* index) { return load_element(place, elem, index); };
@@ -302,10 +352,8 @@ ll::Value* Emitter::load_lanes(const Place& place, const Access& a) {
   const ll::Align align = alignment(elem);
   ll::Value* mask = a.mask ? expr(a.mask) : nullptr;
   const auto contiguous = [&](const Expr& first, ll::Value* m) -> ll::Value* {
-    ll::Value* pointer = address(place, elem, expr(first));
-    if (!m) return tag(b_.CreateAlignedLoad(type, pointer, align), place);
-    return tag(b_.CreateMaskedLoad(type, pointer, align, m, ll::Constant::getNullValue(type)),
-               place);
+    if (m) return masked_load(place, elem, expr(first), m);
+    return tag(b_.CreateAlignedLoad(type, address(place, elem, expr(first)), align), place);
   };
   const std::optional<LaneIndex> lanes = lane_index(a.indices[0]);
   if (lanes && lanes->stride == 1) return contiguous(lanes->base, mask);
@@ -352,10 +400,10 @@ void Emitter::store_lanes(const Place& place, const Access& a, ll::Value* value)
       value = b_.CreateShuffleVector(value, order);
       if (mask) mask = b_.CreateShuffleVector(mask, order);
     }
-    ll::Value* pointer = address(place, elem, expr(first));
-    tag(mask ? static_cast<ll::Instruction*>(b_.CreateMaskedStore(value, pointer, align, mask))
-             : b_.CreateAlignedStore(value, pointer, align),
-        place);
+    if (mask)
+      masked_store(place, elem, expr(first), mask, value);
+    else
+      tag(b_.CreateAlignedStore(value, address(place, elem, expr(first)), align), place);
     return;
   }
   if (!mask && a.lanes <= kSingleLanes) {

@@ -157,6 +157,56 @@ TEST(Memory, ArbitraryMasksAndStrides) {
   }
 }
 
+/// Rows of which some are read and written at all, and of those only the lanes from `first` to
+/// `last`: whole registers of a wide vector are off whatever the row.
+void check_rows(const char* target, Elem elem, int lanes, int first, int last) {
+  SCOPED_TRACE(str(ir::name(elem), "x", lanes, " on ", target, ", ", first, "..", last));
+  constexpr int64_t kRows = 13;
+  const Buffer in = array("in", elem, kRows * lanes), out = array("out", elem, kRows * lanes);
+  const Var row("row");
+  const Expr place = ramp(Expr(row) * lanes, lanes);
+  const Expr some_rows = ir::logical_and(Expr(row) >= 4, Expr(row) < 9);
+  const Expr inside = ir::logical_and(ir::broadcast(Expr(first), lanes) <= ramp(0, lanes),
+                                      ramp(0, lanes) < ir::broadcast(Expr(last), lanes));
+  const Expr mask = ir::logical_and(ir::broadcast(some_rows, lanes), inside);
+  const auto run = [&](const ir::Stmt& body) {
+    const JitKernel kernel =
+        compile(final_func("f", {{in, Access::In}, {out, Access::InOut}}, loop(row, kRows, body)),
+                parse_target(target));
+    Array x(elem, kRows * lanes), y(elem, kRows * lanes);
+    for (int64_t i = 0; i < kRows * lanes; ++i) {
+      x.set_bits(i, static_cast<uint64_t>(i % 100 + 3));
+      y.set_bits(i, 1);
+    }
+    void* buffers[] = {x.data(), y.data()};
+    kernel.call(buffers);
+    std::vector<uint64_t> result;
+    for (int64_t i = 0; i < kRows * lanes; ++i) result.push_back(y.bits_at(i));
+    return result;
+  };
+  const auto loaded =
+      run(store(out, place, ir::make<ir::Load>({}, in, std::vector<Expr>{place}, mask)));
+  const auto stored = run(store(out, place, ir::load(in, {place}), mask));
+  for (int64_t i = 0; i < kRows * lanes; ++i) {
+    const int64_t r = i / lanes, lane = i % lanes;
+    const bool on = r >= 4 && r < 9 && lane >= first && lane < last;
+    const auto x = static_cast<uint64_t>(i % 100 + 3);
+    ASSERT_EQ(loaded[static_cast<size_t>(i)], on ? x : 0) << "row " << r << ", lane " << lane;
+    ASSERT_EQ(stored[static_cast<size_t>(i)], on ? x : 1) << "row " << r << ", lane " << lane;
+  }
+}
+
+TEST(Memory, LanesThatAreAlwaysOff) {
+  for (const char* target : targets())
+    for (const Elem elem : {Elem::F32, Elem::F64, Elem::I32, Elem::I8})
+      for (const int lanes : {8, 12, 16, 32}) {
+        check_rows(target, elem, lanes, lanes / 2, lanes);
+        check_rows(target, elem, lanes, 0, lanes / 2);
+        check_rows(target, elem, lanes, lanes / 4, lanes);
+        check_rows(target, elem, lanes, lanes / 2 + 1, lanes - 1);
+      }
+}
+
 TEST(Memory, GatherAndScatter) {
   for (const Elem elem : kElems)
     for (const int lanes : {4, 16, 32}) {
