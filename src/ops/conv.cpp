@@ -206,8 +206,7 @@ const OpDef& conv_op() {
       {.name = "conv",
        .fusion = FusionKind::OutFusable,
        .infer = infer,
-       .algorithms = {{.name = "direct", .define = define},
-                      {.name = "winograd", .define = define_winograd, .applies = winograd_applies}},
+       .algorithms = {{.name = "direct", .define = define}, winograd(), winograd_2x2()},
        .channels = true,
        .onnx = {{.op = "Conv", .rule = from_onnx}}});
   return def;

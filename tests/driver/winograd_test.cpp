@@ -13,6 +13,7 @@ namespace {
 
 struct Channels {
   int64_t in = 8, out = 8, batch = 1;
+  const char* algorithm = "winograd";
 };
 
 /// A 3x3 convolution that keeps its size, channels in blocks of four, its weights no constants.
@@ -23,7 +24,7 @@ ir::LoopFunc convolution(int64_t rows, int64_t columns, const char* pads, Channe
   graph::Graph graph =
       graph::parse(str("graph main(%x: ", map(n.in), ", %w: f32[", n.out, ", ", n.in,
                        ", 3, 3], %b: f32[", n.out, "]) { %y: ", map(n.out),
-                       " = conv(%x, %w, %b) {pads = ", pads, "} by winograd return %y }"),
+                       " = conv(%x, %w, %b) {pads = ", pads, "} by ", n.algorithm, " return %y }"),
                    ops::find);
   return plain_kernels(graph).at(0).blocks;
 }
@@ -75,6 +76,47 @@ TEST(Winograd, RunsBatchesAsAWhole) {
   EXPECT_FALSE(in_bands(tune::choose(f, machine(), {"w", "b"})));
   EXPECT_EQ(tune::wrong_choice(f, machine()), "");
 }
+
+/// Rows of up to eight tiles are one: their products have more rows.
+TEST(Winograd, ManyTilesShareWeightsWhereRowsAreShort) {
+  const auto rows_of_products = [](int64_t columns) {
+    const ir::LoopFunc f = convolution(12, columns, "[1, 1, 1, 1]");
+    int64_t out = 0;
+    ir::walk(f.body, [&](const ir::Block& b) {
+      if (b.name == "winograd_products")
+        out = *ir::const_int(*(b.writes[0].buffer->shape.end() - 2));  // before the lanes
+    });
+    return out;
+  };
+  EXPECT_EQ(rows_of_products(32), 3 * 8);
+  EXPECT_EQ(rows_of_products(36), 9) << "a row of them is one of three";
+}
+
+class WinogradOf : public testing::TestWithParam<std::tuple<const char*, int64_t, int64_t>> {};
+
+/// The same as the plain sum, but for rounding; scheduled the same as not.
+TEST_P(WinogradOf, GivesThePlainSums) {
+  const auto [algorithm, rows, columns] = GetParam();
+  for (const char* pads : {"[1, 1, 1, 1]", "[2, 0, 0, 2]"}) {
+    Channels n{.in = 8, .out = 12, .algorithm = algorithm};
+    const ir::LoopFunc f = convolution(rows, columns, pads, n);
+    EXPECT_EQ(tune::wrong_choice(f, machine()), "");
+    n.algorithm = "direct";
+    const ir::LoopFunc plain = convolution(rows, columns, pads, n);
+    std::vector<ir::Array> got;
+    for (size_t i = 0; i < f.params.size(); ++i)
+      got.push_back(ir::random_array(ir::Elem::F32, tune::shapes_at(f, {})[i], 5 + i));
+    std::vector<ir::Array> want = got;
+    ir::interpret(f, got, {}, {});
+    ir::interpret(plain, want, {}, {});
+    for (int64_t i = 0; i < want.back().size(); ++i)
+      ASSERT_NEAR(got.back().as_double(i), want.back().as_double(i), 1e-3) << pads << " " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, WinogradOf,
+                         testing::Combine(testing::Values("winograd", "winograd_2x2"),
+                                          testing::Values(4, 7, 18), testing::Values(4, 7, 37)));
 
 }  // namespace
 }  // namespace tilewright::driver

@@ -43,13 +43,14 @@ def network(rng, batch, channels, size, pads, stride, kernel):
     return onnx.shape_inference.infer_shapes(model)
 
 
-@pytest.mark.parametrize("skip", [[], ["winograd"], ["assign_layouts"]])
+@pytest.mark.parametrize("skip", [[], ["winograd"], ["winograd_2x2"], ["assign_layouts"]])
 @pytest.mark.parametrize("batch, channels, size, pads, stride, kernel", [
     (1, 16, (16, 16), (1, 1, 1, 1), 1, 3),
     (2, 32, (13, 10), (0, 1, 2, 1), 2, 3),
     (1, 24, (9, 21), (1, 1, 1, 1), 1, 5),
     (3, 40, (6, 7), (2, 0, 0, 2), 1, 1),
     (1, 20, (8, 8), (1, 1, 1, 1), 1, 3),
+    (1, 128, (7, 7), (1, 1, 1, 1), 1, 3),
 ])
 def test_feature_maps(batch, channels, size, pads, stride, kernel, skip):
     rng = np.random.default_rng(channels)

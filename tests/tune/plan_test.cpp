@@ -51,5 +51,23 @@ TEST(Plan, ShortSumsAreUnrolledAsAWholeWhereTheCodeStaysShort) {
   EXPECT_EQ(many.unroll, 4) << many.tile.rows << "x" << many.tile.vectors;
 }
 
+/// Sixteen rows: six vectors by two are as many sums as two by six, but their panel does not stay
+/// in the first cache, and the second brings half of what they read.
+TEST(Plan, VectorsThatComeFromTheSecondCacheAreFew) {
+  const auto tile = [](int64_t terms) {
+    return plan_of(str("te product(A: f32[16, ", terms, "], W: f32[", terms,
+                       ", 512]) {\n  C[i in 16, j in 512] = sum(k in ", terms,
+                       ") A[i, k] * W[k, j]\n  return C\n}"),
+                   {.name = "narrow",
+                    .vector_bits = 256,
+                    .vector_registers = 16,
+                    .l1_bytes = 32 << 10,
+                    .rates = {.bytes = {16, 8, 3}}})
+        .tile;
+  };
+  EXPECT_LE(tile(512).vectors, 3);
+  EXPECT_GE(tile(512).rows, 4);
+}
+
 }  // namespace
 }  // namespace tilewright::tune

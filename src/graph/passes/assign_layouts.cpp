@@ -177,6 +177,13 @@ class Assignment {
     return best;
   }
 
+  /// `winograd` stands for `winograd_2x2` too.
+  bool left_out(std::string_view algorithm) const {
+    return std::ranges::any_of(context_.skip, [&](const std::string& name) {
+      return algorithm == name || algorithm.starts_with(name + "_");
+    });
+  }
+
   /// The node with another algorithm for one of its operators, for every one that may compute it.
   std::vector<Node> alternatives(const Node& n) {
     std::vector<Node> out;
@@ -190,9 +197,7 @@ class Assignment {
       for (size_t a = 1; a < m->op->algorithms.size(); ++a) {
         const Algorithm& algorithm = m->op->algorithms[a];
         const Call call(graph_, *m->op, m->attrs, m->inputs, m->origin, m->bodies);
-        if (!algorithm.applies || !algorithm.applies(call) ||
-            std::ranges::find(context_.skip, algorithm.name) != context_.skip.end())
-          continue;
+        if (!algorithm.applies || !algorithm.applies(call) || left_out(algorithm.name)) continue;
         m->algorithm = a;
         out.push_back(now);
       }

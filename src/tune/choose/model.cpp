@@ -10,12 +10,18 @@ constexpr double kFma = 0.5;
 constexpr double kResult = 2;   // of storing and starting one vector of results
 constexpr double kTileEnd = 8;  // of the loops around a tile
 constexpr double kLine = 64;    // bytes that a cache brings at once
+constexpr double kElement = 4;  // bytes of a lane: an f32, or what makes a term of one
 
-/// One tile of r rows and v vectors over all terms; rows that are not near each other's values in
-/// the first cache take each of them from the second one.
-double one_tile(double r, double v, double terms, bool near, const ir::Rates& rates) {
+/// One tile of r rows and v vectors of so many bytes over all terms. Rows that are not near each
+/// other's values in the first cache take each of them from the second one; so do vectors that do
+/// not stay there until the next rows.
+double one_tile(double r, double v, double vector_bytes, double terms, const ResultSize& size,
+                const ir::Rates& rates) {
   double step = std::max({r * v * kFma, (r + v) * rates.load, rates.latency});
-  if (!near) step = std::max(step, r * kLine / rates.bytes[0]);
+  if (r > static_cast<double>(size.near_rows)) step = std::max(step, r * kLine / rates.bytes[0]);
+  const double bytes = v * vector_bytes / static_cast<double>(size.window);
+  if (bytes * terms > static_cast<double>(size.near_bytes))
+    step = std::max(step, bytes / rates.bytes[0]);
   return step * terms + r * v * kResult + kTileEnd;
 }
 
@@ -30,7 +36,8 @@ double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_
   const auto down = [&](int64_t vectors) {
     const auto v = static_cast<double>(vectors), k = static_cast<double>(terms);
     const auto of = [&](int64_t r) {
-      return one_tile(static_cast<double>(r), v, k, r <= size.near_rows, rates);
+      return one_tile(static_cast<double>(r), v, kElement * static_cast<double>(lanes), k, size,
+                      rates);
     };
     double all = static_cast<double>(rows / tile.rows) * of(tile.rows);
     if (rows % tile.rows != 0) all += of(rows % tile.rows);

@@ -24,6 +24,10 @@ struct ResultSize {
   int64_t most_rows = INT64_MAX, most_columns = INT64_MAX;
   // What more rows read at one time falls on the same few places of the first cache.
   int64_t near_rows = INT64_MAX;
+  // The vectors of a tile over all terms, if they are no more bytes, stay in the first cache. Terms
+  // of a window read the same ones, as many times.
+  int64_t near_bytes = INT64_MAX;
+  int64_t window = 1;
 
   bool fits(const Tile& tile, int64_t lanes) const {
     return (!whole_rows || tile.rows == 1 || tile.rows < most_rows) &&

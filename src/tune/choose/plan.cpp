@@ -158,6 +158,17 @@ std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const C
   ir::Expr columns = iters[plan.lane].extent;
   if (plan.wide) columns = columns * iters[*plan.wide].extent;
   std::vector<ResultSize> out = extents_of(&iters[plan.row].extent, columns, sizes);
+  int64_t window = 1;
+  for (const size_t i : c.reduced)
+    for (const size_t lane : {plan.lane, plan.wide.value_or(plan.lane)})
+      if (overlap(contains(c.of_a, plan.lane) ? c.a : c.b, iters[i].var, iters[lane].var)) {
+        window *= extent_of(stage, i, sizes);
+        break;
+      }
+  for (ResultSize& size : out) {
+    size.near_bytes = spec.l1_bytes / 4 * 3;
+    size.window = window;
+  }
   if (rows_lie_in_panels(plan, stage, c, sizes, constants)) return out;
   const int64_t near =
       near_rows(contains(c.of_a, plan.lane) ? c.b : c.a, iters[plan.row].var, sizes, spec);

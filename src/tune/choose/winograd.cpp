@@ -34,7 +34,7 @@ void unroll_lanes(Schedule& s, const BlockRef& block, size_t first) {
   for (size_t i = first; i + 1 < l.size(); ++i) s.unroll(l[i]);
 }
 
-/// for c, m { taps and all 36 values of one weight, in registers }
+/// for c, m { taps and all values of one weight, in registers }
 void schedule_weights(Schedule& s) {
   const BlockRef weights = s.block("winograd_weights"), taps = s.block("winograd_taps");
   std::vector<LoopRef> l = s.loops(weights);  // i, j, channels …
@@ -67,14 +67,14 @@ void schedule_patches(Schedule& s, const Stage& moved, const ir::TargetSpec& spe
 }
 
 /// for channels / lanes, tiles { a tile, from the products through the stages that follow }
-void schedule_results(Schedule& s, const Stage& last, const ir::TargetSpec& spec) {
+void schedule_results(Schedule& s, const Stage& last, int64_t tile, const ir::TargetSpec& spec) {
   const Sizes sizes(s.func());
   const double work = last.work(sizes);
   const BlockRef out = s.block(last.name()), across = s.block("winograd_across");
   const std::vector<LoopRef> l = s.loops(out);  // …, y, x, lanes
   const size_t n = l.size();
-  const auto [ty, a] = s.split<2>(l[n - 3], {kOpen, 4});
-  const auto [tx, b] = s.split<2>(l[n - 2], {kOpen, 4});
+  const auto [ty, a] = s.split<2>(l[n - 3], {kOpen, tile});
+  const auto [tx, b] = s.split<2>(l[n - 2], {kOpen, tile});
   s.reorder({ty, tx, a, b, l[n - 1]});
   s.compute_at(across, tx);
   s.set_scope(across, "winograd_across", ir::ScopeKind::Register);
@@ -101,7 +101,9 @@ int64_t rows_together(const Stage& moved, const Stage& products, const Stage& la
   const int64_t rows = extent(patches[kTileRow]), columns = extent(patches[kTileColumn]);
   const int64_t in = extent(patches[kBlocks]) * extent(patches[kLanes]),
                 out = extent(results[kBlocks]) * extent(results[kLanes]);
-  const int64_t each = 36 * 4 * (in + out) * columns, weights = 36 * 4 * in * out;
+  const int64_t products_of_tile = extent(patches[0]) * extent(patches[1]);
+  const int64_t each = products_of_tile * 4 * (in + out) * columns,
+                weights = products_of_tile * 4 * in * out;
   if (rows * each <= spec.l2_bytes) return 0;
   const int64_t fit = (spec.l2_bytes - weights) / each;
   const int64_t tasks = 4 * std::max(spec.cores, 4);
@@ -111,7 +113,7 @@ int64_t rows_together(const Stage& moved, const Stage& products, const Stage& la
 }
 
 /// for rows of tiles { patches   for tiles { products }   results }
-void schedule_in_bands(Schedule& s, const Stage& last, int64_t rows, const Plan& plan,
+void schedule_in_bands(Schedule& s, const Stage& last, int64_t tile, int64_t rows, const Plan& plan,
                        const ir::TargetSpec& spec, const std::vector<std::string>& constants) {
   const ir::LoopFunc func = s.func();
   const Stage stage = *find_stage(func, "winograd_products");
@@ -124,8 +126,8 @@ void schedule_in_bands(Schedule& s, const Stage& last, int64_t rows, const Plan&
                  products = s.block(stage.name()), moved = s.block("winograd_moved"),
                  down = s.block("winograd_down");
   const std::vector<LoopRef> l = s.loops(out);  // blocks, y, x, lanes
-  const auto [band, ty, a] = s.split<3>(l[1], {kOpen, rows, 4});
-  const auto [tx, b] = s.split<2>(l[2], {kOpen, 4});
+  const auto [band, ty, a] = s.split<3>(l[1], {kOpen, rows, tile});
+  const auto [tx, b] = s.split<2>(l[2], {kOpen, tile});
   s.reorder({band, l[0], ty, tx, a, b, l[3]});
   s.compute_at(across, tx);
   s.set_scope(across, "winograd_across", ir::ScopeKind::Register);
@@ -167,16 +169,18 @@ void schedule_in_bands(Schedule& s, const Stage& last, int64_t rows, const Plan&
 
 struct Stages {
   Stage moved, last;
+  int64_t tile;  // results in a row of one
 };
 std::optional<Stages> winograd_stages(const ir::LoopFunc& func, const ir::TargetSpec& spec) {
   const auto moved = find_stage(func, "winograd_moved"),
              across = find_stage(func, "winograd_across");
-  if (!moved || !across || moved->kind != StageKind::Map || !ends_in_lanes(*moved, spec))
+  const auto tile = across ? ir::const_int(across->block->iters[0].extent) : std::nullopt;
+  if (!moved || !tile || moved->kind != StageKind::Map || !ends_in_lanes(*moved, spec))
     return std::nullopt;
   for (const Stage& s : stages_of(func))
     if (s.kind == StageKind::Map && s.reads(across->result()) && s.block->iters.size() >= 3 &&
         ends_in_lanes(s, spec))
-      return Stages{*moved, s};
+      return Stages{*moved, s, *tile};
   return std::nullopt;
 }
 
@@ -204,8 +208,8 @@ bool schedule_winograd(Schedule& s, const ir::TargetSpec& spec,
         rows > 0 ? choose_plan(of_band, *c, sizes, spec, constants, false, asked) : std::nullopt;
     if (plan && plan->wide == kBlocks && plan->row == kTileColumn && plan->lane == kLanes &&
         attempt(s, [&] {
+          schedule_in_bands(s, stages->last, stages->tile, rows, *plan, spec, constants);
           schedule_weights(s);
-          schedule_in_bands(s, stages->last, rows, *plan, spec, constants);
         })) {
       choices = std::move(asked);
       choices.vectors[products->name()] = plan->tile.vectors;
@@ -213,10 +217,10 @@ bool schedule_winograd(Schedule& s, const ir::TargetSpec& spec,
     }
   }
   return attempt(s, [&] {
-    schedule_weights(s);
     schedule_patches(s, stages->moved, spec);
     schedule_contraction(s, "winograd_products", spec, constants, choices);
-    schedule_results(s, stages->last, spec);
+    schedule_results(s, stages->last, stages->tile, spec);
+    schedule_weights(s);  // last: what packs them wants to see that all are written
   });
 }
 
