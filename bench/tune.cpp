@@ -15,6 +15,7 @@
 #include <set>
 
 #include "lower/to_blocks.h"
+#include "runtime/thread_pool.h"
 #include "support/str.h"
 #include "target/host.h"
 #include "te/parse.h"
@@ -140,7 +141,8 @@ struct Bench {
   /// The best ratio after each trial.
   std::vector<double> run(tune::Strategy strategy, uint64_t seed, size_t trials) {
     tune::CostModel model;
-    tune::Search search(space, {.strategy = strategy, .seed = seed, .cold = true},
+    const int cores = runtime::available_cpus();
+    tune::Search search(space, {.strategy = strategy, .seed = seed, .threads = cores, .cold = true},
                         {.model = &model, .spec = &task->target, .constants = task->constants});
     std::vector<double> curve;
     double best = INFINITY;

@@ -21,6 +21,7 @@
 #include "runtime/thread_pool.h"
 #include "support/bare/checksum.h"
 #include "support/function_ref.h"
+#include "support/in_parallel.h"
 #include "support/str.h"
 #include "target/host.h"
 #include "tune/choose/choose.h"
@@ -198,27 +199,8 @@ std::vector<Constant> prepared(const ReadyKernel& kernel, const std::vector<Cons
   return out;
 }
 
-/// Calls work(0) … work(count - 1), each once, and rethrows what the first to fail threw.
-void in_parallel(size_t count, int threads, FunctionRef<void(size_t)> work) {
-  std::atomic<size_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-      }
-    }
-  };
-  if (threads <= 0) threads = runtime::available_cpus();
-  std::vector<std::thread> helpers;
-  for (int t = 1; t < threads; ++t) helpers.emplace_back(run);
-  run();
-  for (std::thread& t : helpers) t.join();
-  if (failure) std::rethrow_exception(failure);
+int threads_of(const BuildOptions& options) {
+  return options.threads > 0 ? options.threads : runtime::available_cpus();
 }
 
 class Collector {
@@ -344,7 +326,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
   const std::vector<Order> orders = orders_for(collector.tasks, options);
   Maker maker(options);
   std::atomic<size_t> done = 0;
-  in_parallel(all.size(), options.threads, [&](size_t i) {
+  in_parallel(all.size(), threads_of(options), [&](size_t i) {
     all[i] = maker.make(orders[i]);
     const size_t finished = ++done;
     if (options.progress) options.progress(finished, all.size());
@@ -371,7 +353,7 @@ BuiltKernels build_kernels(Graph& graph, const BuildOptions& options) {
     if (all[use->kernel].prepare) packed[constants_of(*use)];
   std::vector<std::pair<const Wanted, std::vector<Constant>>*> work;
   for (auto& entry : packed) work.push_back(&entry);
-  in_parallel(work.size(), options.threads, [&](size_t i) {
+  in_parallel(work.size(), threads_of(options), [&](size_t i) {
     const auto& [kernel, ids] = work[i]->first;
     std::vector<Constant> constants;
     for (const ValueId id : ids) constants.push_back(graph.value(id).constant);

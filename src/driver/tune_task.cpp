@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "runtime/thread_pool.h"
 #include "support/str.h"
 #include "tune/space/master.h"
 #include "tune/space/nearby.h"
@@ -32,6 +33,7 @@ TaskTuner::Part& TaskTuner::open(size_t which) {
       .seed = seed_,
       .chains = kChains,
       .steps = kSteps,
+      .threads = runtime::available_cpus(),
       .small = 64,
       .patience = kPatience[which]};
   const tune::Guide guide{

@@ -151,22 +151,6 @@ std::vector<Expr> substituted(const std::vector<Expr>& all, const ir::VarMap& ma
   return out;
 }
 
-/// Do instances of the block in different iterations of `loop` differ in a spatial binding,
-/// whatever the other loops around do? Fits where one iterator is made of several loops, no order
-/// of which says more: `i = (i0*4 + i1)*14 + i2`.
-bool tells_apart(const Access& a, const ir::For& loop, const arith::Context& context) {
-  const auto depend_on = [&](const ir::Var& v) {
-    return std::any_of(a.spatial.begin(), a.spatial.end(),
-                       [&](const Expr& e) { return ir::uses(e, v); });
-  };
-  if (!depend_on(loop.var) || std::any_of(a.loaded.begin(), a.loaded.end(), depend_on))
-    return false;
-  std::vector<ir::Var> used;
-  for (const ir::For* l : a.loops)
-    if (depend_on(l->var)) used.push_back(l->var);
-  return arith::iter_map(a.spatial, used, context).injective;
-}
-
 /// Can `a` and `b` never meet when `mine` and `theirs` (one loop's variable, for each) differ?
 bool never_meet(const Access& a, const Access& b, bool one_block, const ir::VarMap& other,
                 const arith::Context& context) {
@@ -192,60 +176,74 @@ std::string Conflict::text() const {
   return str("`", first.region.buffer->name, "` is ", part(first), " and ", part(second));
 }
 
-std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
-                                       const Program& program) {
-  const std::vector<Access> all = accesses_of(ir::Stmt::of(root));
+static arith::Context context_around(const ir::For& root, const Program& program) {
   Path outside = program.path_to(root);
   outside.pop_back();
-  arith::Context base = program.context_at(outside);
+  return program.context_at(outside);
+}
 
-  if (base.can_prove(loop.extent <= 1)) return {};  // there are no two iterations
-
+Conflicts::Conflicts(const ir::For& root, const Program& program, Asked asked)
+    : all_(accesses_of(ir::Stmt::of(root))) {
+  for (size_t i = 0; i < all_.size(); ++i)
+    for (size_t j = i; j < all_.size(); ++j) {
+      const Access &a = all_[i], &b = all_[j];
+      if (a.region.buffer == b.region.buffer && (a.write || b.write) && !a.is_private &&
+          !b.is_private && asked(a, b))
+        pairs_.push_back({i, j});
+    }
+  if (pairs_.empty()) return;
+  context_ = context_around(root, program);
   // One iteration keeps the names; the other gets new variables for all that `root` binds.
-  ir::VarMap other;
   std::unordered_set<const ir::For*> bound;
-  const auto bind_loops = [&](const Access& a) {
+  for (const Access& a : all_) {
     for (const ir::For* l : a.loops) {
       if (!bound.insert(l).second) continue;
       const ir::Var fresh(l->var.name() + "'");
-      base.bind(l->var, l->min, l->extent);
-      base.bind(fresh, ir::substitute(l->min, other), ir::substitute(l->extent, other));
-      other[l->var] = fresh;
+      context_.bind(l->var, l->min, l->extent);
+      context_.bind(fresh, ir::substitute(l->min, other_), ir::substitute(l->extent, other_));
+      other_[l->var] = fresh;
     }
-  };
-  for (const Access& a : all) {
-    bind_loops(a);
-    for (const ir::Var& v : a.loaded) other.try_emplace(v, ir::Var(v.name() + "'", v.type()));
+    for (const ir::Var& v : a.loaded) other_.try_emplace(v, ir::Var(v.name() + "'", v.type()));
   }
+}
 
-  std::map<const ir::Block*, bool> apart;
-  const auto told_apart = [&](const Access& a) {
-    const auto [entry, fresh] = apart.try_emplace(a.block, false);
-    if (fresh) entry->second = tells_apart(a, loop, base);
-    return entry->second;
+/// Do instances of the block in different iterations of `loop` differ in a spatial binding,
+/// whatever the other loops around do? Fits where one iterator is made of several loops, no order
+/// of which says more: `i = (i0*4 + i1)*14 + i2`.
+bool Conflicts::tells_apart(const Access& a, const ir::For& loop) {
+  const auto depend_on = [&](const ir::Var& v) {
+    return std::any_of(a.spatial.begin(), a.spatial.end(),
+                       [&](const Expr& e) { return ir::uses(e, v); });
   };
+  if (!depend_on(loop.var)) return false;
+  const auto [entry, fresh] = injective_.try_emplace(a.block, false);
+  if (fresh && std::none_of(a.loaded.begin(), a.loaded.end(), depend_on)) {
+    std::vector<ir::Var> used;
+    for (const ir::For* l : a.loops)
+      if (depend_on(l->var)) used.push_back(l->var);
+    entry->second = arith::iter_map(a.spatial, used, context_).injective;
+  }
+  return entry->second;
+}
 
+std::vector<Conflict> Conflicts::across(const ir::For& loop) {
+  if (pairs_.empty() || context_.can_prove(loop.extent <= 1)) return {};  // no two iterations
   std::vector<Conflict> out;
   const ir::Var mine = loop.var;
-  const Expr theirs = ir::substitute(Expr(mine), other);
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (size_t j = i; j < all.size(); ++j) {
-      const Access& a = all[i];
-      const Access& b = all[j];
-      if (a.region.buffer != b.region.buffer || !(a.write || b.write)) continue;
-      if (a.is_private || b.is_private) continue;
-      const bool one_block = a.block && a.block == b.block && !a.block->opaque;
-      if (one_block && told_apart(a)) continue;
-      const auto may_meet = [&](const Expr& order) {
-        arith::Context context = base;
-        context.assume(order);
-        if (a.condition) context.assume(a.condition);
-        if (b.condition) context.assume(ir::substitute(b.condition, other));
-        return !never_meet(a, b, one_block, other, context);
-      };
-      const bool a_earlier = may_meet(mine < theirs), b_earlier = may_meet(theirs < mine);
-      if (a_earlier || b_earlier) out.push_back({a, b, a_earlier, b_earlier});
-    }
+  const Expr theirs = ir::substitute(Expr(mine), other_);
+  for (const auto& [i, j] : pairs_) {
+    const Access &a = all_[i], &b = all_[j];
+    const bool one_block = a.block && a.block == b.block && !a.block->opaque;
+    if (one_block && tells_apart(a, loop)) continue;
+    const auto may_meet = [&](const Expr& order) {
+      arith::Context context = context_;
+      context.assume(order);
+      if (a.condition) context.assume(a.condition);
+      if (b.condition) context.assume(ir::substitute(b.condition, other_));
+      return !never_meet(a, b, one_block, other_, context);
+    };
+    const bool a_earlier = may_meet(mine < theirs), b_earlier = may_meet(theirs < mine);
+    if (a_earlier || b_earlier) out.push_back({a, b, a_earlier, b_earlier});
   }
   return out;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "schedule/program.h"
+#include "support/function_ref.h"
 
 namespace tilewright::schedule {
 
@@ -32,10 +34,35 @@ struct Conflict {
   std::string text() const;  // "`C` is written by block `C` and read by block `D`"
 };
 
-/// The pairs that may conflict between *different* iterations of `loop`, where everything that
+/// The pairs that may conflict between *different* iterations of a loop, where everything that
 /// `root` (the loop itself, or a loop around it) binds may differ too. Pairs that no proof excludes
 /// are listed. Reductions of one block into one place are listed with `reduction` set on both.
-std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
-                                       const Program& program);
+/// Only those that are asked for: a proof takes its time.
+class Conflicts {
+ public:
+  using Asked = FunctionRef<bool(const Access&, const Access&)>;
+  Conflicts(const ir::For& root, const Program& program, Asked asked);
+  /// `loop` is `root`, or a loop in it.
+  std::vector<Conflict> across(const ir::For& loop);
+
+ private:
+  bool tells_apart(const Access& a, const ir::For& loop);
+
+  std::vector<Access> all_;
+  std::vector<std::pair<size_t, size_t>> pairs_;
+  arith::Context context_;                      // both iterations of all loops
+  ir::VarMap other_;                            // what the second one calls them
+  std::map<const ir::Block*, bool> injective_;  // is each instance another spatial one?
+};
+
+inline std::vector<Conflict> conflicts_across(const ir::For& loop, const ir::For& root,
+                                              const Program& program) {
+  return Conflicts(root, program, [](const Access&, const Access&) { return true; }).across(loop);
+}
+
+/// Do both belong to one reduction?
+inline bool same_reduction(const Access& a, const Access& b) {
+  return a.reduction && b.reduction && a.block == b.block;
+}
 
 }  // namespace tilewright::schedule

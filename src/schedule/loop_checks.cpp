@@ -132,10 +132,11 @@ std::vector<const ir::For*> perfect_chain(const Program& program,
 
 void require_independent(const Program& program, const ir::For& loop, bool allow_reductions,
                          std::string_view step) {
-  for (const Conflict& c : conflicts_across(loop, loop, program)) {
-    const bool reduction =
-        c.first.reduction && c.second.reduction && c.first.block == c.second.block;
-    if (reduction && allow_reductions) continue;
+  const auto asked = [&](const Access& a, const Access& b) {
+    return !allow_reductions || !same_reduction(a, b);
+  };
+  for (const Conflict& c : Conflicts(loop, program, asked).across(loop)) {
+    const bool reduction = same_reduction(c.first, c.second);
     throw Error({.code = "schedule.loop.dependence",
                  .message = str("cannot ", step, " `", loop.var.name(), "`"),
                  .notes = {reduction ? str("it reduces into `", c.first.region.buffer->name,

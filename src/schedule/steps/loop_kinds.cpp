@@ -21,8 +21,8 @@ void require_constant_extent(const ir::For& loop, int64_t most, std::string_view
 
 /// A reduction that starts inside its own vector has no single first lane to start in.
 void require_no_carried_init(const Program& program, const ir::For& loop) {
-  for (const Conflict& c : conflicts_across(loop, loop, program)) {
-    if (!c.first.block || !c.first.block->init) continue;
+  const auto asked = [](const Access& a, const Access&) { return a.block && a.block->init; };
+  for (const Conflict& c : Conflicts(loop, program, asked).across(loop)) {
     throw Error({.code = "schedule.vectorize.init",
                  .message = str("cannot vectorize `", loop.var.name(), "`"),
                  .notes = {str("it reduces in block `", c.first.block->name,

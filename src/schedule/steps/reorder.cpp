@@ -41,7 +41,9 @@ void check_ranges(const Chain& now) {
 void check_dependences(const Program& program, const Chain& before, const Chain& now) {
   // Only the loops between the first and the last that move matter.
   std::vector<std::vector<Conflict>> carried;
-  for (const ir::For* l : before) carried.push_back(conflicts_across(*l, *before[0], program));
+  const auto asked = [](const Access& a, const Access& b) { return !same_reduction(a, b); };
+  Conflicts conflicts(*before[0], program, asked);
+  for (const ir::For* l : before) carried.push_back(conflicts.across(*l));
   const auto place = [&](const ir::For* l) {
     return std::find(now.begin(), now.end(), l) - now.begin();
   };
@@ -52,7 +54,6 @@ void check_dependences(const Program& program, const Chain& before, const Chain&
     for (size_t j = i + 1; j < before.size(); ++j) {
       if (place(before[i]) < place(before[j])) continue;
       for (const Conflict& c : carried[i]) {
-        if (c.first.reduction && c.second.reduction && c.first.block == c.second.block) continue;
         const bool both = std::any_of(carried[j].begin(), carried[j].end(), [&](const Conflict& d) {
           return same(c.first, d.first) && same(c.second, d.second);
         });

@@ -40,18 +40,19 @@ const ir::For& own_root(const Program& program, const ir::For& loop, const Stmt&
 void require_complete(const Program& program, const ir::Buffer& buffer, const ir::For& loop,
                       const ir::For& root, const Refuse& refuse) {
   const Path path = program.path_to(loop);
+  Conflicts writes(root, program, [&](const Access& a, const Access& b) {
+    return a.region.buffer == buffer && a.write && b.write;
+  });
   bool below_root = false;
   for (const Stmt& s : path) {
     const auto* l = s.as<ir::For>();
     below_root = below_root || l == &root;
     if (!l || !below_root) continue;
-    for (const Conflict& c : conflicts_across(*l, root, program)) {
-      if (c.first.region.buffer != buffer || !c.first.write || !c.second.write) continue;
+    if (!writes.across(*l).empty())
       refuse("schedule.reverse_compute_at.partial",
              str("`", buffer->name, "` is not complete there: `", l->var.name(),
                  "` goes on writing the same elements"),
              "choose a loop that has all reduction loops inside");
-    }
   }
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 // Times that differ by less have the same rank: no pair of them is learnt.
 constexpr double kTie = 0.03;
+constexpr int kSets = 4;  // of trees
 
 constexpr char kMagic[8] = {'T', 'W', 'C', 'O', 'S', 'T', '0', '1'};
 
@@ -69,14 +70,33 @@ void CostModel::fit() {
     }
     data.groups.push_back(static_cast<unsigned>(all.size()));
   }
-  if (pairs) trees_ = Trees::fit(data);
+  if (!pairs) return;
+  trees_.clear();
+  for (int seed = 1; seed <= kSets; ++seed) trees_.push_back(Trees::fit(data, seed));
+}
+
+std::vector<CostModel::Guess> CostModel::guesses(std::span<const Features> programs) const {
+  std::vector<Guess> out(programs.size());
+  const double each = 1.0 / static_cast<double>(std::max<size_t>(trees_.size(), 1));
+  for (const Trees& trees : trees_) {
+    const std::vector<float> learnt = trees.predict(programs);
+    for (size_t i = 0; i < programs.size(); ++i) {
+      const auto v = static_cast<double>(learnt[i]);
+      out[i].score += each * v;
+      out[i].doubt += each * v * v;
+    }
+  }
+  for (size_t i = 0; i < programs.size(); ++i) {
+    Guess& g = out[i];
+    g.doubt = std::sqrt(std::max(g.doubt - g.score * g.score, 0.0));
+    g.score -= static_cast<double>(programs[i][0]);
+  }
+  return out;
 }
 
 std::vector<double> CostModel::scores(std::span<const Features> programs) const {
-  const std::vector<float> learnt = trees_.predict(programs);
   std::vector<double> out;
-  for (size_t i = 0; i < programs.size(); ++i)
-    out.push_back(static_cast<double>(learnt[i]) - static_cast<double>(programs[i][0]));
+  for (const Guess& g : guesses(programs)) out.push_back(g.score);
   return out;
 }
 

@@ -19,7 +19,8 @@ struct Sample {
 };
 
 /// Ranks programs: boosted trees that learn, by pairs of one task, what the analytic model gets
-/// wrong. Before it has learnt anything it is the analytic model.
+/// wrong. Before it has learnt anything it is the analytic model. There are several sets of trees:
+/// where they differ, nothing like it was measured.
 class CostModel {
  public:
   /// Adds samples and fits the trees anew. The same samples in the same order give the same trees.
@@ -27,6 +28,11 @@ class CostModel {
   /// The higher, the faster the program; comparable inside of one task.
   std::vector<double> scores(std::span<const Features> programs) const;
   double score(const Features& program) const { return scores({&program, 1})[0]; }
+  /// The same, and how far the sets of trees are apart (a standard deviation).
+  struct Guess {
+    double score = 0, doubt = 0;
+  };
+  std::vector<Guess> guesses(std::span<const Features> programs) const;
 
   const std::vector<Sample>& samples() const { return samples_; }
 
@@ -39,7 +45,7 @@ class CostModel {
   void fit();
 
   std::vector<Sample> samples_;
-  Trees trees_;
+  std::vector<Trees> trees_;
 };
 
 /// Of the pairs of samples of one task that differ by more than `margin` of their time: the share

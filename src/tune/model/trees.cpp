@@ -101,7 +101,7 @@ Trees::~Trees() = default;
 Trees::Trees(Trees&&) noexcept = default;
 Trees& Trees::operator=(Trees&&) noexcept = default;
 
-Trees Trees::fit(const RankedRows& data) {
+Trees Trees::fit(const RankedRows& data, int seed) {
   const Api& x = api();
   const Matrix matrix(data.rows);
   x.check(x.set_floats(matrix.handle(), "label", data.ranks.data(), data.ranks.size()));
@@ -111,18 +111,19 @@ Trees Trees::fit(const RankedRows& data) {
   out.booster_ = std::make_unique<Booster>();
   const DMatrixHandle known[] = {matrix.handle()};
   x.check(x.create(known, 1, &out.booster_->handle));
+  const std::string number = std::to_string(seed);
   const std::pair<const char*, const char*> parameters[] = {
       {"objective", "rank:pairwise"},
       {"tree_method", data.rows.size() <= kExact ? "exact" : "hist"},
       {"max_depth", "6"},
       {"eta", "0.2"},
       {"min_child_weight", "0.1"},
-      {"subsample", "0.9"},
-      {"colsample_bytree", "0.7"},
+      {"subsample", "0.8"},
+      {"colsample_bytree", "0.5"},
       {"num_pairsample", "4"},
       {"base_score", "0"},
       {"nthread", "1"},
-      {"seed", "1"},
+      {"seed", number.c_str()},
       {"verbosity", "0"}};
   for (const auto& [name, value] : parameters) x.check(x.set(out.booster_->handle, name, value));
   for (int round = 0; round < kRounds; ++round)

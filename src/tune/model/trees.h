@@ -24,8 +24,8 @@ class Trees {
  public:
   /// Why the library cannot be used; empty when it can.
   static std::string why_not();
-  /// The same rows give the same trees.
-  static Trees fit(const RankedRows& data);
+  /// The same rows and seed give the same trees; another seed sees other parts of the rows.
+  static Trees fit(const RankedRows& data, int seed);
   /// What the trees add to the margins.
   std::vector<float> predict(std::span<const Features> rows) const;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "support/function_ref.h"
 #include "tune/search/state.h"
 
 namespace tilewright::tune {
@@ -11,101 +12,155 @@ namespace {
 
 // Of the annealing, in binary logarithms of time: at first twice as slow is accepted now and then.
 constexpr double kHot = 1.0, kCold = 0.05;
-// How much a value that no other point of the batch has is worth, in standard deviations of the
-// scores of the pool, when all knobs have one.
-constexpr double kDiversity = 0.5;
-constexpr size_t kPool = 8;  // for each point of a batch
+// How much a point is worth none of whose values another point of the batch has, in standard
+// deviations of the scores of the pool; and, by the analytic model alone, one none of whose values
+// was measured, in binary logarithms of time.
+constexpr double kDiversity = 0.5, kNovelty = 1;
+constexpr size_t kPool = 8;         // for each point of a batch
+constexpr double kOptimism = 1;     // standard deviations that trees are apart
+constexpr double kAnalytic = 0.25;  // share of a batch that follows the analytic model alone
 
 struct Scored {
   Point point;
   double score = 0;
 };
 
-/// Takes points one by one that are fast by the model and bring values that the batch has not yet.
-template <class Take>
-void pick_batch(std::vector<Scored> pool, size_t count, const Space& space, Take&& take) {
+/// How often the values of a point's knobs were tried.
+class Tried {
+ public:
+  explicit Tried(const Space& space) {
+    for (const Knob& k : space.knobs()) counts_.emplace_back(k.candidates.size());
+  }
+  void add(const Point& p) {
+    for (size_t k = 0; k < counts_.size(); ++k) ++counts_[k][p.choice[k]];
+  }
+  /// 1 where no value was, towards 0 the more all of them were.
+  double novelty(const Point& p) const {
+    double out = 0;
+    for (size_t k = 0; k < counts_.size(); ++k) out += 1.0 / (1 + counts_[k][p.choice[k]]);
+    return out / static_cast<double>(std::max<size_t>(counts_.size(), 1));
+  }
+
+ private:
+  std::vector<std::vector<int>> counts_;
+};
+
+double deviation(const std::vector<Scored>& pool) {
   double mean = 0, square = 0;
   for (const Scored& s : pool) mean += s.score / static_cast<double>(pool.size());
   for (const Scored& s : pool)
     square += (s.score - mean) * (s.score - mean) / static_cast<double>(pool.size());
-  const double worth = kDiversity * std::sqrt(square) /
-                       static_cast<double>(std::max<size_t>(space.knobs().size(), 1));
-  std::vector<std::vector<bool>> covered;
-  for (const Knob& k : space.knobs()) covered.emplace_back(k.candidates.size());
+  return std::sqrt(square);
+}
+
+/// Takes points one by one that are fast by their score and have values that were tried less.
+template <class Take>
+void pick(std::vector<Scored> pool, size_t count, double worth, Tried tried, Take&& take) {
   for (size_t taken = 0; taken < count && !pool.empty();) {
-    const auto value = [&](const Scored& s) {
-      size_t fresh = 0;
-      for (size_t k = 0; k < covered.size(); ++k) fresh += !covered[k][s.point.choice[k]];
-      return s.score + worth * static_cast<double>(fresh);
-    };
-    const auto best = std::ranges::max_element(pool, {}, value);
+    const auto best = std::ranges::max_element(
+        pool, {}, [&](const Scored& s) { return s.score + worth * tried.novelty(s.point); });
     const Point point = best->point;
     pool.erase(best);
     if (!take(point)) continue;
     ++taken;
-    for (size_t k = 0; k < covered.size(); ++k) covered[k][point.choice[k]] = true;
+    tried.add(point);
   }
+}
+
+using Judge = FunctionRef<std::vector<double>(std::span<const Features>)>;
+
+/// Anneals from the points, and gives what it came by, the best first, as many as are asked for.
+template <class State>
+std::vector<Scored> anneal(State& state, const std::vector<Point>& from, size_t most, Judge judge) {
+  std::vector<Scored> chains, pool;
+  const auto score = [&](const std::vector<Point>& points, auto&& scored) {
+    std::vector<size_t> known;
+    std::vector<Features> rows;
+    state.prepare(points);
+    for (size_t i = 0; i < points.size(); ++i)
+      if (const auto& f = state.features_of(points[i])) {
+        known.push_back(i);
+        rows.push_back(*f);
+      }
+    const std::vector<double> scores = judge(rows);
+    for (size_t j = 0; j < known.size(); ++j) scored(known[j], scores[j]);
+  };
+  score(from, [&](size_t i, double s) { chains.push_back({from[i], s}); });
+  pool = chains;
+  for (int step = 0; step < state.options.steps; ++step) {
+    const double temperature =
+        kHot * std::pow(kCold / kHot, static_cast<double>(step) / state.options.steps);
+    std::vector<Point> points;
+    for (const Scored& c : chains) points.push_back(state.space.neighbour(c.point, state.random));
+    score(points, [&](size_t i, double s) {
+      pool.push_back({points[i], s});
+      if (s >= chains[i].score ||
+          state.random.unit() < std::exp((s - chains[i].score) / temperature))
+        chains[i] = {points[i], s};
+    });
+  }
+  std::ranges::stable_sort(pool, std::greater(), &Scored::score);
+  std::unordered_set<Point, PointHash> once;
+  std::erase_if(pool, [&](const Scored& s) {
+    return state.seen.contains(s.point) || !once.insert(s.point).second;
+  });
+  if (pool.size() > most) pool.resize(most);
+  return pool;
 }
 
 }  // namespace
 
 void Search::State::propose_learned(size_t count, std::vector<Point>& out) {
-  const auto explored =
-      static_cast<size_t>(std::lround(options.explore * static_cast<double>(count)));
   if (options.cold && trials.empty()) return propose_random(count, out);
+  const auto share = [&](double of) {
+    return static_cast<size_t>(std::lround(of * static_cast<double>(count)));
+  };
+  const size_t by_analytic = share(kAnalytic);
+  const size_t chosen = count - std::min(share(options.explore), count);
 
   // Chains start from the best points that are known and from random ones.
   std::vector<size_t> order(trials.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, {}, [&](size_t i) { return trials[i].seconds; });
-  std::vector<Scored> chains;
-  const auto add = [&](const Point& p) {
-    if (const auto& f = features_of(p)) chains.push_back({p, guide.model->score(*f)});
+  const auto starts = [&](size_t wanted) {
+    std::vector<Point> from;
+    for (size_t i = 0; i < order.size() && from.size() < wanted / 2; ++i)
+      if (std::isfinite(trials[order[i]].seconds) && space.legal(trials[order[i]].point))
+        from.push_back(trials[order[i]].point);
+    for (size_t tries = 0; from.size() < wanted && tries < 4 * wanted; ++tries)
+      if (const auto p = space.random(random)) from.push_back(*p);
+    return from;
   };
-  const auto wanted = static_cast<size_t>(options.chains);
-  for (size_t i = 0; i < order.size() && chains.size() < wanted / 2; ++i)
-    if (std::isfinite(trials[order[i]].seconds) && space.legal(trials[order[i]].point))
-      add(trials[order[i]].point);
-  for (int tries = 0; chains.size() < wanted && tries < 4 * options.chains; ++tries)
-    if (const auto p = space.random(random)) add(*p);
+  const auto chains = static_cast<size_t>(options.chains);
+  const auto add = [&](const Point& p) {
+    if (!take(p)) return false;
+    out.push_back(p);
+    return true;
+  };
+  const auto learned = [&](std::span<const Features> rows) {
+    std::vector<double> scores;
+    for (const CostModel::Guess& g : guide.model->guesses(rows))
+      scores.push_back(g.score + kOptimism * g.doubt);
+    return scores;
+  };
+  const size_t by_trees = chosen - std::min(chosen, out.size() + by_analytic);
+  std::vector<Scored> pool = anneal(*this, starts(chains), kPool * count, learned);
+  const double worth = kDiversity * deviation(pool);
+  pick(std::move(pool), by_trees, worth, Tried(space), add);
 
-  std::vector<Scored> pool = chains;
-  for (int step = 0; step < options.steps; ++step) {
-    const double temperature =
-        kHot * std::pow(kCold / kHot, static_cast<double>(step) / options.steps);
-    std::vector<size_t> moved;
-    std::vector<Point> points;
-    std::vector<Features> rows;
-    for (size_t i = 0; i < chains.size(); ++i) {
-      const Point p = space.neighbour(chains[i].point, random);
-      const auto& f = features_of(p);
-      if (!f) continue;
-      moved.push_back(i);
-      points.push_back(p);
-      rows.push_back(*f);
-    }
-    const std::vector<double> scores = guide.model->scores(rows);
-    for (size_t j = 0; j < moved.size(); ++j) {
-      Scored& chain = chains[moved[j]];
-      pool.push_back({points[j], scores[j]});
-      if (scores[j] >= chain.score ||
-          random.unit() < std::exp((scores[j] - chain.score) / temperature))
-        chain = {points[j], scores[j]};
-    }
-  }
-  std::ranges::stable_sort(pool, std::greater(), &Scored::score);
-  std::unordered_set<Point, PointHash> once;
-  std::erase_if(pool, [&](const Scored& s) {
-    return seen.contains(s.point) || !once.insert(s.point).second;
-  });
-  if (pool.size() > kPool * count) pool.resize(kPool * count);
-  const size_t chosen = count - std::min(explored, count);
+  // Trees that have seen one kind of points praise it: the analytic model knows others.
+  const auto analytic = [](std::span<const Features> rows) {
+    std::vector<double> scores;
+    for (const Features& f : rows) scores.push_back(-static_cast<double>(f[0]));
+    return scores;
+  };
+  Tried tried(space);
+  for (const Trial& t : trials)
+    if (space.legal(t.point)) tried.add(t.point);
+  for (const Point& p : out) tried.add(p);
   if (out.size() < chosen)
-    pick_batch(std::move(pool), chosen - out.size(), space, [&](const Point& p) {
-      if (!take(p)) return false;
-      out.push_back(p);
-      return true;
-    });
+    pick(anneal(*this, starts(chains / 2), kPool * count, analytic), chosen - out.size(), kNovelty,
+         std::move(tried), add);
   propose_random(count, out);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "schedule/trace.h"
+#include "support/in_parallel.h"
 #include "support/str.h"
 #include "tune/search/state.h"
 
@@ -47,17 +48,29 @@ bool Search::State::take(const Point& point) {
 }
 
 const std::optional<Features>& Search::State::features_of(const Point& point) {
-  const auto [it, fresh] = features.try_emplace(point);
-  if (fresh) {
+  if (!features.contains(point)) prepare({point});
+  return features.at(point);
+}
+
+void Search::State::prepare(const std::vector<Point>& points) {
+  std::vector<std::pair<const Point, std::optional<Features>>*> fresh;
+  for (const Point& p : points)
+    if (const auto [it, is_new] = features.try_emplace(p); is_new) fresh.push_back(&*it);
+  std::vector<std::string> refusals(fresh.size());
+  in_parallel(fresh.size(), options.threads, [&](size_t i) {
+    auto& [point, known] = *fresh[i];
     try {
-      it->second = tune::features_of(space.apply(point).func(), *guide.spec, guide.constants);
+      known = tune::features_of(space.apply(point).func(), *guide.spec, guide.constants);
     } catch (const Error& e) {
-      seen.insert(point);
-      ++refused;
-      refusal = e.what();
+      refusals[i] = e.what();
     }
+  });
+  for (size_t i = 0; i < fresh.size(); ++i) {
+    if (fresh[i]->second) continue;
+    seen.insert(fresh[i]->first);
+    ++refused;
+    refusal = refusals[i];
   }
-  return it->second;
 }
 
 std::vector<Point> Search::propose(size_t count) {

@@ -36,8 +36,9 @@ struct SearchOptions {
   Strategy strategy = Strategy::Learned;
   uint64_t seed = 1;
   double explore = 0.1;      // share of a batch that is random
-  int chains = 24;           // of the annealing over the model
-  int steps = 24;            // of each chain, for one batch
+  int chains = 16;           // of the annealing over the model
+  int steps = 16;            // of each chain, for one batch
+  int threads = 1;           // that schedule points; more only where the template allows it
   bool cold = false;         // the first batch is random, whatever the model knows already
   size_t small = 256;        // spaces up to this many points are measured completely
   size_t patience = 0;       // trials without a gain after which it is done; 0: never

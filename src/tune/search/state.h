@@ -43,6 +43,8 @@ struct Search::State {
   bool take(const Point& point);
   /// Of the scheduled program, from memory where it was asked before; nothing when it is refused.
   const std::optional<Features>& features_of(const Point& point);
+  /// Of all, at the same time where options say so: what features_of gives afterwards.
+  void prepare(const std::vector<Point>& points);
 
   // The strategies; each adds points to `out` until there are `count`.
   void propose_random(size_t count, std::vector<Point>& out);

@@ -41,6 +41,22 @@ TEST(CostModel, LearnsWhatTheAnalyticModelGetsWrong) {
   EXPECT_GT(pairwise_accuracy(model, unseen), before + 0.1);
 }
 
+TEST(CostModel, SaysHowFarItsTreesAreApart) {
+  CostModel model;
+  const std::vector<Sample> known = made_up(4, 60, 1);
+  EXPECT_EQ(model.guesses({&known[0].features, 1})[0].doubt, 0) << "it is the analytic model";
+  model.learn(known);
+  std::vector<Features> rows;
+  for (const Sample& s : known) rows.push_back(s.features);
+  const auto guesses = model.guesses(rows);
+  const auto scores = model.scores(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(guesses[i].score, scores[i]);
+    EXPECT_GE(guesses[i].doubt, 0);
+  }
+  EXPECT_TRUE(std::ranges::any_of(guesses, [](const auto& g) { return g.doubt > 0; }));
+}
+
 TEST(CostModel, RanksFailuresLast) {
   std::vector<Sample> samples = made_up(1, 200, 1);
   for (Sample& s : samples)

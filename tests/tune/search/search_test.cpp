@@ -54,9 +54,10 @@ TEST_P(SearchStrategies, ProposeEachLegalPointOnceAndTheSameForASeed) {
   const Space space = cpu_space(matmul(), wide_machine());
   const ir::TargetSpec spec = wide_machine();
   std::vector<std::vector<std::string>> runs;
-  for (int again = 0; again < 2; ++again) {
+  for (const int threads : {1, 3}) {
     CostModel model;
-    Search search(space, {.strategy = GetParam(), .seed = 3, .chains = 4, .steps = 4},
+    Search search(space,
+                  {.strategy = GetParam(), .seed = 3, .chains = 4, .steps = 4, .threads = threads},
                   {.model = &model, .spec = &spec});
     runs.emplace_back();
     std::set<std::string> seen;
