@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <iomanip>
-#include <mutex>
-#include <thread>
 #include <unordered_map>
 
 #include "driver/aligned_bytes.h"

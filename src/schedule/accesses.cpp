@@ -183,7 +183,7 @@ static arith::Context context_around(const ir::For& root, const Program& program
 }
 
 Conflicts::Conflicts(const ir::For& root, const Program& program, Asked asked)
-    : all_(accesses_of(ir::Stmt::of(root))) {
+    : all_(accesses_of(ir::Stmt::of(root))), root_(root), program_(program) {
   for (size_t i = 0; i < all_.size(); ++i)
     for (size_t j = i; j < all_.size(); ++j) {
       const Access &a = all_[i], &b = all_[j];
@@ -191,26 +191,37 @@ Conflicts::Conflicts(const ir::For& root, const Program& program, Asked asked)
           !b.is_private && asked(a, b))
         pairs_.push_back({i, j});
     }
-  if (pairs_.empty()) return;
-  context_ = context_around(root, program);
   // One iteration keeps the names; the other gets new variables for all that `root` binds.
-  std::unordered_set<const ir::For*> bound;
   for (const Access& a : all_) {
-    for (const ir::For* l : a.loops) {
-      if (!bound.insert(l).second) continue;
-      const ir::Var fresh(l->var.name() + "'");
-      context_.bind(l->var, l->min, l->extent);
-      context_.bind(fresh, ir::substitute(l->min, other_), ir::substitute(l->extent, other_));
-      other_[l->var] = fresh;
-    }
+    for (const ir::For* l : a.loops) other_.try_emplace(l->var, ir::Var(l->var.name() + "'"));
     for (const ir::Var& v : a.loaded) other_.try_emplace(v, ir::Var(v.name() + "'", v.type()));
   }
+}
+
+/// What is known where `a` runs in one iteration of a loop and `b` in another: their loops run, and
+/// those around that loop. Loops beside them may have no iteration at all.
+arith::Context Conflicts::context_for(const Access& a, const Access& b,
+                                      const std::vector<const ir::For*>& around) const {
+  arith::Context out = context_around(root_, program_);
+  std::unordered_set<const ir::For*> mine, theirs;
+  const auto bind = [&](const ir::For* l, bool second) {
+    if (!(second ? theirs : mine).insert(l).second) return;
+    if (second)
+      out.bind(ir::Var::of(*other_.at(l->var).as<ir::VarNode>()), ir::substitute(l->min, other_),
+               ir::substitute(l->extent, other_));
+    else
+      out.bind(l->var, l->min, l->extent);
+  };
+  for (const ir::For* l : around) bind(l, false), bind(l, true);
+  for (const ir::For* l : a.loops) bind(l, false);
+  for (const ir::For* l : b.loops) bind(l, true);
+  return out;
 }
 
 /// Do instances of the block in different iterations of `loop` differ in a spatial binding,
 /// whatever the other loops around do? Fits where one iterator is made of several loops, no order
 /// of which says more: `i = (i0*4 + i1)*14 + i2`.
-bool Conflicts::tells_apart(const Access& a, const ir::For& loop) {
+bool Conflicts::tells_apart(const Access& a, const ir::For& loop, const arith::Context& context) {
   const auto depend_on = [&](const ir::Var& v) {
     return std::any_of(a.spatial.begin(), a.spatial.end(),
                        [&](const Expr& e) { return ir::uses(e, v); });
@@ -221,22 +232,32 @@ bool Conflicts::tells_apart(const Access& a, const ir::For& loop) {
     std::vector<ir::Var> used;
     for (const ir::For* l : a.loops)
       if (depend_on(l->var)) used.push_back(l->var);
-    entry->second = arith::iter_map(a.spatial, used, context_).injective;
+    entry->second = arith::iter_map(a.spatial, used, context).injective;
   }
   return entry->second;
 }
 
 std::vector<Conflict> Conflicts::across(const ir::For& loop) {
-  if (pairs_.empty() || context_.can_prove(loop.extent <= 1)) return {};  // no two iterations
+  if (pairs_.empty() || context_around(root_, program_).can_prove(loop.extent <= 1))
+    return {};  // there are no two iterations
+  std::vector<const ir::For*> around = program_.loops_around(loop);
+  around.push_back(&loop);
+  around.erase(around.begin(), std::ranges::find(around, &root_));
+  for (const ir::For* l : around) other_.try_emplace(l->var, ir::Var(l->var.name() + "'"));
   std::vector<Conflict> out;
+  std::map<std::pair<std::vector<const ir::For*>, std::vector<const ir::For*>>, arith::Context>
+      contexts;
   const ir::Var mine = loop.var;
   const Expr theirs = ir::substitute(Expr(mine), other_);
   for (const auto& [i, j] : pairs_) {
     const Access &a = all_[i], &b = all_[j];
+    auto known = contexts.find({a.loops, b.loops});
+    if (known == contexts.end())
+      known = contexts.emplace(std::pair(a.loops, b.loops), context_for(a, b, around)).first;
     const bool one_block = a.block && a.block == b.block && !a.block->opaque;
-    if (one_block && tells_apart(a, loop)) continue;
+    if (one_block && tells_apart(a, loop, known->second)) continue;
     const auto may_meet = [&](const Expr& order) {
-      arith::Context context = context_;
+      arith::Context context = known->second;
       context.assume(order);
       if (a.condition) context.assume(a.condition);
       if (b.condition) context.assume(ir::substitute(b.condition, other_));

@@ -46,12 +46,15 @@ class Conflicts {
   std::vector<Conflict> across(const ir::For& loop);
 
  private:
-  bool tells_apart(const Access& a, const ir::For& loop);
+  arith::Context context_for(const Access& a, const Access& b,
+                             const std::vector<const ir::For*>& around) const;
+  bool tells_apart(const Access& a, const ir::For& loop, const arith::Context& context);
 
   std::vector<Access> all_;
   std::vector<std::pair<size_t, size_t>> pairs_;
-  arith::Context context_;                      // both iterations of all loops
-  ir::VarMap other_;                            // what the second one calls them
+  const ir::For& root_;
+  const Program& program_;
+  ir::VarMap other_;                            // what the second iteration calls its variables
   std::map<const ir::Block*, bool> injective_;  // is each instance another spatial one?
 };
 

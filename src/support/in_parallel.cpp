@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/in_parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,7 +26,12 @@ void in_parallel(size_t count, int threads, FunctionRef<void(size_t)> work) {
     }
   };
   std::vector<std::thread> helpers;
-  for (int t = 1; t < threads; ++t) helpers.emplace_back(run);
+  const size_t wanted = std::min(count, static_cast<size_t>(std::max(threads, 1)));
+  try {
+    while (helpers.size() + 1 < wanted) helpers.emplace_back(run);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that there are do it.
+  }
   run();
   for (std::thread& t : helpers) t.join();
   if (failure) std::rethrow_exception(failure);

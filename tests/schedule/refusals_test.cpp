@@ -55,6 +55,18 @@ loops last(A: in f32[8], C: inout f32[1]) {
   expect_refused([&] { s.parallel(s.loops("C")[0]); }, "schedule.loop.dependence", "`C`");
 }
 
+/// The loop over j has no iteration for i = 0: that it runs says nothing about C.
+TEST(Parallel, KnowsThatALoopBesideAnAccessMayNotRun) {
+  Schedule s(ir::parse_function(R"(
+loops beside(A: in f32[4], B: inout f32[4, 4], C: inout f32[4]) {
+  for i in 0..4 {
+    for j in 0..i {
+      block B(vi: spatial 4 = i, vj: spatial 4 = j) writes B[vi, vj] { B[vi, vj] = 0.0 } }
+    opaque block C(v: spatial 4 = i) reads A[v] writes C[max(v, 1)] { C[max(v, 1)] = A[v] } }
+})"));
+  expect_refused([&] { s.parallel(s.loops("C")[0]); }, "schedule.loop.dependence", "`C`");
+}
+
 TEST(Parallel, KnowsWhichBranchAnAccessStandsIn) {
   Schedule s(ir::parse_function(R"(
 loops halves(A: in f32[8], C: inout f32[4]) {

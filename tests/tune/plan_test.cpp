@@ -67,6 +67,7 @@ TEST(Plan, VectorsThatComeFromTheSecondCacheAreFew) {
   };
   EXPECT_LE(tile(512).vectors, 3);
   EXPECT_GE(tile(512).rows, 4);
+  EXPECT_EQ(tile(64).vectors, 6) << "a panel that stays in the first cache";
 }
 
 }  // namespace

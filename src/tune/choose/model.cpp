@@ -10,7 +10,8 @@ constexpr double kFma = 0.5;
 constexpr double kResult = 2;   // of storing and starting one vector of results
 constexpr double kTileEnd = 8;  // of the loops around a tile
 constexpr double kLine = 64;    // bytes that a cache brings at once
-constexpr double kElement = 4;  // bytes of a lane: an f32, or what makes a term of one
+constexpr double kElement =
+    4;  // bytes of a lane: an f32, or what makes a term of one; an f64 is more
 
 /// One tile of r rows and v vectors of so many bytes over all terms. Rows that are not near each
 /// other's values in the first cache take each of them from the second one; so do vectors that do

@@ -15,7 +15,7 @@ constexpr double kHot = 1.0, kCold = 0.05;
 // How much a point is worth none of whose values another point of the batch has, in standard
 // deviations of the scores of the pool; and, by the analytic model alone, one none of whose values
 // was measured, in binary logarithms of time.
-constexpr double kDiversity = 0.5, kNovelty = 1;
+constexpr double kDiversity = 0.5, kNovelty = 0.3;
 constexpr size_t kPool = 8;         // for each point of a batch
 constexpr double kOptimism = 1;     // standard deviations that trees are apart
 constexpr double kAnalytic = 0.25;  // share of a batch that follows the analytic model alone
@@ -69,9 +69,10 @@ void pick(std::vector<Scored> pool, size_t count, double worth, Tried tried, Tak
 
 using Judge = FunctionRef<std::vector<double>(std::span<const Features>)>;
 
-/// Anneals from the points, and gives what it came by, the best first, as many as are asked for.
+/// Anneals from the points and from the best of those that it came by before, and gives the best of
+/// all that were not tried yet, as many as are asked for.
 template <class State>
-std::vector<Scored> anneal(State& state, const std::vector<Point>& from, size_t most, Judge judge) {
+std::vector<Scored> anneal(State& state, std::vector<Point> from, size_t most, Judge judge) {
   std::vector<Scored> chains, pool;
   const auto score = [&](const std::vector<Point>& points, auto&& scored) {
     std::vector<size_t> known;
@@ -85,8 +86,21 @@ std::vector<Scored> anneal(State& state, const std::vector<Point>& from, size_t 
     const std::vector<double> scores = judge(rows);
     for (size_t j = 0; j < known.size(); ++j) scored(known[j], scores[j]);
   };
+  const auto best_first = [&] {
+    std::unordered_set<Point, PointHash> once;
+    std::erase_if(pool, [&](const Scored& s) {
+      return state.seen.contains(s.point) || !once.insert(s.point).second;
+    });
+    std::ranges::stable_sort(pool, std::greater(), &Scored::score);
+    if (pool.size() > most) pool.resize(most);
+  };
+  const std::vector<Point> before = state.scheduled;
+  score(before, [&](size_t i, double s) { pool.push_back({before[i], s}); });
+  best_first();
+  const size_t again = std::min(from.size() / 2, pool.size());
+  for (size_t i = 0; i < again; ++i) from.push_back(pool[i].point);
   score(from, [&](size_t i, double s) { chains.push_back({from[i], s}); });
-  pool = chains;
+  pool.insert(pool.end(), chains.begin(), chains.end());
   for (int step = 0; step < state.options.steps; ++step) {
     const double temperature =
         kHot * std::pow(kCold / kHot, static_cast<double>(step) / state.options.steps);
@@ -99,12 +113,7 @@ std::vector<Scored> anneal(State& state, const std::vector<Point>& from, size_t 
         chains[i] = {points[i], s};
     });
   }
-  std::ranges::stable_sort(pool, std::greater(), &Scored::score);
-  std::unordered_set<Point, PointHash> once;
-  std::erase_if(pool, [&](const Scored& s) {
-    return state.seen.contains(s.point) || !once.insert(s.point).second;
-  });
-  if (pool.size() > most) pool.resize(most);
+  best_first();
   return pool;
 }
 
@@ -128,10 +137,10 @@ void Search::State::propose_learned(size_t count, std::vector<Point>& out) {
       if (std::isfinite(trials[order[i]].seconds) && space.legal(trials[order[i]].point))
         from.push_back(trials[order[i]].point);
     for (size_t tries = 0; from.size() < wanted && tries < 4 * wanted; ++tries)
-      if (const auto p = space.random(random)) from.push_back(*p);
+      if (const auto p = space.random(random); p && features_of(*p)) from.push_back(*p);
     return from;
   };
-  const auto chains = static_cast<size_t>(options.chains);
+  const auto chains = static_cast<size_t>(options.chains) * 2 / 3;  // and half as many again
   const auto add = [&](const Point& p) {
     if (!take(p)) return false;
     out.push_back(p);
@@ -144,9 +153,11 @@ void Search::State::propose_learned(size_t count, std::vector<Point>& out) {
     return scores;
   };
   const size_t by_trees = chosen - std::min(chosen, out.size() + by_analytic);
-  std::vector<Scored> pool = anneal(*this, starts(chains), kPool * count, learned);
-  const double worth = kDiversity * deviation(pool);
-  pick(std::move(pool), by_trees, worth, Tried(space), add);
+  if (by_trees > 0) {
+    std::vector<Scored> pool = anneal(*this, starts(chains), kPool * count, learned);
+    const double worth = kDiversity * deviation(pool);
+    pick(std::move(pool), by_trees, worth, Tried(space), add);
+  }
 
   // Trees that have seen one kind of points praise it: the analytic model knows others.
   const auto analytic = [](std::span<const Features> rows) {
@@ -168,9 +179,13 @@ void Search::State::propose_all(size_t count, std::vector<Point>& out) {
   std::vector<Scored> all;
   for (auto p = space.first(); p; p = space.next(*p))
     if (!seen.contains(*p)) all.push_back({*p, 0});
-  if (options.strategy == Strategy::Learned)
+  if (options.strategy == Strategy::Learned) {
+    std::vector<Point> points;
+    for (const Scored& s : all) points.push_back(s.point);
+    prepare(points);
     for (Scored& s : all)
       if (const auto& f = features_of(s.point)) s.score = guide.model->score(*f);
+  }
   std::ranges::stable_sort(all, std::greater(), &Scored::score);
   for (const Scored& s : all) {
     if (out.size() == count) return;

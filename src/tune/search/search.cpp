@@ -66,7 +66,10 @@ void Search::State::prepare(const std::vector<Point>& points) {
     }
   });
   for (size_t i = 0; i < fresh.size(); ++i) {
-    if (fresh[i]->second) continue;
+    if (fresh[i]->second) {
+      scheduled.push_back(fresh[i]->first);
+      continue;
+    }
     seen.insert(fresh[i]->first);
     ++refused;
     refusal = refusals[i];

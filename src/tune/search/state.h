@@ -22,7 +22,8 @@ struct Search::State {
   std::unordered_set<Point, PointHash> seen;
   std::unordered_set<size_t> traces;  // points that come to the same schedule are tried once
   std::unordered_map<Point, std::optional<Features>, PointHash> features;  // nothing: refused
-  std::optional<Point> cursor;                                             // of the grid
+  std::vector<Point> scheduled;  // those of them that were not, in order
+  std::optional<Point> cursor;   // of the grid
   bool exhausted = false;
   size_t refused = 0;
   std::string refusal;

@@ -159,12 +159,16 @@ TEST(Memory, ArbitraryMasksAndStrides) {
 
 /// Rows of which some are read and written at all, and of those only the lanes from `first` to
 /// `last`: whole registers of a wide vector are off whatever the row.
-void check_rows(const char* target, Elem elem, int lanes, int first, int last) {
-  SCOPED_TRACE(str(ir::name(elem), "x", lanes, " on ", target, ", ", first, "..", last));
+void check_rows(const char* target, Elem elem, int lanes, int first, int last, int64_t stride = 1) {
+  SCOPED_TRACE(
+      str(ir::name(elem), "x", lanes, " on ", target, ", ", first, "..", last, " by ", stride));
   constexpr int64_t kRows = 13;
-  const Buffer in = array("in", elem, kRows * lanes), out = array("out", elem, kRows * lanes);
+  const int64_t size = kRows * lanes * std::abs(stride);
+  const Buffer in = array("in", elem, size), out = array("out", elem, size);
   const Var row("row");
   const Expr place = ramp(Expr(row) * lanes, lanes);
+  const int64_t begin = stride < 0 ? (lanes - 1) * -stride : 0;
+  const Expr spread = ramp(Expr(row) * (lanes * std::abs(stride)) + begin, lanes, stride);
   const Expr some_rows = ir::logical_and(Expr(row) >= 4, Expr(row) < 9);
   const Expr inside = ir::logical_and(ir::broadcast(Expr(first), lanes) <= ramp(0, lanes),
                                       ramp(0, lanes) < ir::broadcast(Expr(last), lanes));
@@ -173,37 +177,74 @@ void check_rows(const char* target, Elem elem, int lanes, int first, int last) {
     const JitKernel kernel =
         compile(final_func("f", {{in, Access::In}, {out, Access::InOut}}, loop(row, kRows, body)),
                 parse_target(target));
-    Array x(elem, kRows * lanes), y(elem, kRows * lanes);
-    for (int64_t i = 0; i < kRows * lanes; ++i) {
+    Array x(elem, size), y(elem, size);
+    for (int64_t i = 0; i < size; ++i) {
       x.set_bits(i, static_cast<uint64_t>(i % 100 + 3));
       y.set_bits(i, 1);
     }
     void* buffers[] = {x.data(), y.data()};
     kernel.call(buffers);
     std::vector<uint64_t> result;
-    for (int64_t i = 0; i < kRows * lanes; ++i) result.push_back(y.bits_at(i));
+    for (int64_t i = 0; i < size; ++i) result.push_back(y.bits_at(i));
     return result;
   };
-  const auto loaded =
-      run(store(out, place, ir::make<ir::Load>({}, in, std::vector<Expr>{place}, mask)));
-  const auto stored = run(store(out, place, ir::load(in, {place}), mask));
-  for (int64_t i = 0; i < kRows * lanes; ++i) {
-    const int64_t r = i / lanes, lane = i % lanes;
-    const bool on = r >= 4 && r < 9 && lane >= first && lane < last;
-    const auto x = static_cast<uint64_t>(i % 100 + 3);
-    ASSERT_EQ(loaded[static_cast<size_t>(i)], on ? x : 0) << "row " << r << ", lane " << lane;
-    ASSERT_EQ(stored[static_cast<size_t>(i)], on ? x : 1) << "row " << r << ", lane " << lane;
+  const Expr some = ir::make<ir::Load>({}, in, std::vector<Expr>{spread}, mask);
+  const Expr zero =
+      ir::broadcast(ir::is_float(elem) ? ir::float_imm(elem, 0) : ir::imm(elem, 0), lanes);
+  const auto loaded = run(store(out, place, some));
+  const auto selected = run(store(out, place, ir::select(mask, some, zero)));
+  const auto stored = run(store(out, spread, ir::load(in, {place}), mask));
+  const auto value = [](int64_t at) { return static_cast<uint64_t>(at % 100 + 3); };
+  for (int64_t r = 0; r < kRows; ++r)
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const bool on = r >= 4 && r < 9 && lane >= first && lane < last;
+      const int64_t near = r * lanes + lane;
+      const int64_t far = r * lanes * std::abs(stride) + begin + lane * stride;
+      const auto at = [](const auto& all, int64_t i) { return all[static_cast<size_t>(i)]; };
+      ASSERT_EQ(at(loaded, near), on ? value(far) : 0) << "row " << r << ", lane " << lane;
+      ASSERT_EQ(at(selected, near), on ? value(far) : 0) << "row " << r << ", lane " << lane;
+      ASSERT_EQ(at(stored, far), on ? value(near) : 1) << "row " << r << ", lane " << lane;
+    }
+}
+
+/// A zero of another sign, and another condition, are chosen where the load is off.
+TEST(Memory, WhatIsChosenWhereALoadIsOff) {
+  constexpr int kLanes = 16;
+  for (const char* target : targets()) {
+    const Buffer in = array("in", Elem::F32, kLanes), out = array("out", Elem::F32, 2 * kLanes);
+    const auto below = [](int64_t n) { return ramp(0, kLanes) < ir::broadcast(Expr(n), kLanes); };
+    const auto load = [&](int64_t n) {
+      return ir::make<ir::Load>({}, in, std::vector<Expr>{ramp(0, kLanes)}, below(n));
+    };
+    const auto real = [](double v) { return ir::broadcast(ir::float_imm(Elem::F32, v), kLanes); };
+    const JitKernel kernel = compile(
+        final_func(
+            "f", {{in, Access::In}, {out, Access::InOut}},
+            ir::seq({store(out, ramp(0, kLanes), ir::select(below(5), load(5), real(-0.0))),
+                     store(out, ramp(kLanes, kLanes), ir::select(below(3), load(5), real(0.0)))})),
+        parse_target(target));
+    std::vector<float> x(kLanes, 7), y(2 * kLanes, 1);
+    void* buffers[] = {x.data(), y.data()};
+    kernel.call(buffers);
+    for (int i = 0; i < kLanes; ++i) {
+      const size_t at = static_cast<size_t>(i);
+      EXPECT_EQ(std::signbit(y[at]), i >= 5) << i;
+      EXPECT_EQ(y[at], i < 5 ? 7.0F : 0.0F) << i;
+      EXPECT_EQ(y[at + kLanes], i < 3 ? 7.0F : 0.0F) << i;
+    }
   }
 }
 
 TEST(Memory, LanesThatAreAlwaysOff) {
   for (const char* target : targets())
     for (const Elem elem : {Elem::F32, Elem::F64, Elem::I32, Elem::I8})
-      for (const int lanes : {8, 12, 16, 32}) {
+      for (const int lanes : {8, 9, 12, 16, 17, 32}) {
         check_rows(target, elem, lanes, lanes / 2, lanes);
         check_rows(target, elem, lanes, 0, lanes / 2);
         check_rows(target, elem, lanes, lanes / 4, lanes);
         check_rows(target, elem, lanes, lanes / 2 + 1, lanes - 1);
+        for (const int64_t stride : {-1, 2, 3})
+          check_rows(target, elem, lanes, 0, lanes / 2, stride);
       }
 }
 
