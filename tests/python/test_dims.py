@@ -64,3 +64,15 @@ def test_empty_batches(affine, affine_result):
     for n in (0, 1, 4, 5):
         x = np.arange(3 * n, dtype=np.float32).reshape(n, 3)
         np.testing.assert_allclose(module.run({"x": x, "b": b})[0], affine_result(x, b), rtol=1e-6)
+
+
+def test_a_byte_convolution_of_any_height(model):
+    """What it reads of its input, less the zero, has rows that only the run tells."""
+    net = model("""
+        net (float[n, 8, h, 4] x) => (int32[n, 5, j, 7] y)
+        <float s = {0.125}, uint8 z = {122},
+         uint8[5, 2, 2, 2] w = {10, 34, 23, 32, 31, 14, 22, 0, 31, 13, 8, 6, 17, 15, 4, 17, 21, 17, 8, 17, 28, 38, 0, 6, 11,
+                                26, 27, 13, 14, 27, 23, 22, 19, 35, 33, 30, 26, 22, 6, 4}>
+        { d = DepthToSpace<blocksize = 2>(x)  q = QuantizeLinear(d, s, z)  y = ConvInteger(q, w, z) }""")
+    x = np.random.default_rng(3).standard_normal((2, 8, 5, 4)).astype(np.float32)
+    np.testing.assert_array_equal(tw.compile(net)(x), ort(net, {"x": x})[0])

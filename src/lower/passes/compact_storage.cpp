@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdlib>
 
 #include "ir/build.h"
 #include "lower/access.h"
@@ -28,6 +29,8 @@ bool may_be_inside(const Scope& scope, const For& loop) {
   if (scope.kind == ScopeKind::Register || scope.kind == ScopeKind::Tile) return true;
   return scope.kind == ScopeKind::Shared && loop.axis <= ThreadAxis::BlockZ;
 }
+
+constexpr int64_t kFarthest = int64_t{1} << 48;
 
 /// The part of one dimension that is used, as expressions of what is known at the allocation.
 struct Span1 {
@@ -152,8 +155,11 @@ class Placer {
     for (const Around& s : a.around)
       if (s.var) inner.push_back(s.var);
     const Span1 out{at.eliminate(r.min, inner).lo, at.eliminate(r.min + r.extent - 1, inner).hi};
-    for (const Expr& e : {out.first, out.last})
+    for (const Expr& e : {out.first, out.last}) {
       if (!e || has_load(e)) return {};
+      // No place in a buffer: what is left of an unknown bound.
+      if (const auto known = const_int(e); known && std::abs(*known / 2) > kFarthest) return {};
+    }
     return out;
   }
 
