@@ -114,8 +114,8 @@ TEST(InBlocks, ADimensionInPiecesIsAnotherOfTheResult) {
   EXPECT_EQ(difference(f, {{1, 1, 4}}, small_machine()), "");
 }
 
-/// Two arrays with their dimensions in some order, joined, reduced or added; any of the three in
-/// pieces along any dimension.
+/// Two arrays with their dimensions in some order, added, the sum reduced or not; any of the three
+/// in pieces along any dimension.
 TEST(InBlocks, RandomOrdersOfDimensionsAndPieces) {
   std::mt19937 rng(7);
   const auto below = [&](int64_t n) {

@@ -20,16 +20,19 @@ Plan plan_of(const std::string& text, const ir::TargetSpec& spec) {
       .value();
 }
 
-/// The tile of a product f32[128, terms] x f32[terms, 768].
+/// f32[rows, terms] x f32[terms, columns]
+std::string product(int64_t rows, int64_t terms, int64_t columns) {
+  return str("te product(A: f32[", rows, ", ", terms, "], W: f32[", terms, ", ", columns,
+             "]) {\n  C[i in ", rows, ", j in ", columns, "] = sum(k in ", terms,
+             ") A[i, k] * W[k, j]\n  return C\n}");
+}
+
 Tile tile_of(int64_t terms, int64_t first_cache) {
-  return plan_of(str("te product(A: f32[128, ", terms, "], W: f32[", terms,
-                     ", 768]) {\n  C[i in 128, j in 768] = sum(k in ", terms,
-                     ") A[i, k] * W[k, j]\n  return C\n}"),
-                 {.name = "wide",
-                  .vector_bits = 512,
-                  .vector_registers = 32,
-                  .l1_bytes = first_cache,
-                  .l2_bytes = 1 << 20})
+  return plan_of(product(128, terms, 768), {.name = "wide",
+                                            .vector_bits = 512,
+                                            .vector_registers = 32,
+                                            .l1_bytes = first_cache,
+                                            .l2_bytes = 1 << 20})
       .tile;
 }
 
@@ -55,14 +58,11 @@ TEST(Plan, ShortSumsAreUnrolledAsAWholeWhereTheCodeStaysShort) {
 /// in the first cache, and the second brings half of what they read.
 TEST(Plan, VectorsThatComeFromTheSecondCacheAreFew) {
   const auto tile = [](int64_t terms) {
-    return plan_of(str("te product(A: f32[16, ", terms, "], W: f32[", terms,
-                       ", 512]) {\n  C[i in 16, j in 512] = sum(k in ", terms,
-                       ") A[i, k] * W[k, j]\n  return C\n}"),
-                   {.name = "narrow",
-                    .vector_bits = 256,
-                    .vector_registers = 16,
-                    .l1_bytes = 32 << 10,
-                    .rates = {.bytes = {16, 8, 3}}})
+    return plan_of(product(16, terms, 512), {.name = "narrow",
+                                             .vector_bits = 256,
+                                             .vector_registers = 16,
+                                             .l1_bytes = 32 << 10,
+                                             .rates = {.bytes = {16, 8, 3}}})
         .tile;
   };
   EXPECT_LE(tile(512).vectors, 3);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdlib>
 
 #include "ir/build.h"
 #include "lower/access.h"
@@ -30,6 +29,7 @@ bool may_be_inside(const Scope& scope, const For& loop) {
   return scope.kind == ScopeKind::Shared && loop.axis <= ThreadAxis::BlockZ;
 }
 
+// No place in a buffer is as far: such a number is what is left of an unknown bound.
 constexpr int64_t kFarthest = int64_t{1} << 48;
 
 /// The part of one dimension that is used, as expressions of what is known at the allocation.
@@ -157,8 +157,7 @@ class Placer {
     const Span1 out{at.eliminate(r.min, inner).lo, at.eliminate(r.min + r.extent - 1, inner).hi};
     for (const Expr& e : {out.first, out.last}) {
       if (!e || has_load(e)) return {};
-      // No place in a buffer: what is left of an unknown bound.
-      if (const auto known = const_int(e); known && std::abs(*known / 2) > kFarthest) return {};
+      if (const auto at = const_int(e); at && (*at < -kFarthest || *at > kFarthest)) return {};
     }
     return out;
   }
