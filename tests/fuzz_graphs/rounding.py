@@ -105,6 +105,7 @@ def inexact(value, elem):
 def evaluator(roundings):
     """ONNX's reference, with every operation handed to `roundings`: bodies and definitions are run by the same class."""
     from onnx.reference import ReferenceEvaluator
+    from onnx.reference.ops.op_softmax import Softmax
 
     class Evaluator(ReferenceEvaluator):
         def _init(self):
@@ -115,6 +116,8 @@ def evaluator(roundings):
                     node._erf = np.vectorize(math.erf, otypes=["d"])  # its own gives f32
                 for gate in {"LSTM": "fgh", "GRU": "fg"}.get(node.op_type, ""):
                     watch(node, gate)
+                if node.op_type == "LogSoftmax":
+                    node._run = log_of_softmax(node)
 
     def watch(node, name):
         operation = getattr(node, name)
@@ -122,6 +125,11 @@ def evaluator(roundings):
             setattr(node, name, lambda *inputs, **keywords: roundings.apply_or_ask(operation, node.output, inputs, keywords))
         else:
             setattr(node, name, lambda x: roundings.apply(lambda y: (operation(y),), [x], {})[0])
+
+    def log_of_softmax(node):
+        """The sum that the logarithm is taken of rounds: where it is nearly 1, that is much of the result."""
+        softmax = functools.partial(Softmax._run, node)
+        return lambda x: (np.log(roundings.apply(softmax, [x], {})[0]),)
 
     return Evaluator
 

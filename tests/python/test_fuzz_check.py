@@ -67,3 +67,14 @@ def test_a_gap_of_the_reference_is_filled_by_the_peer():
     other[0, 0] = y[0, 0] + 1e-3  # a peer that is wrong: ours is right
     assert difference(crops, EQUAL_ROWS, [y], [other]) == ""
     assert difference(crops, EQUAL_ROWS, [other], [y]).startswith("wrong")
+
+
+def test_the_logarithm_of_a_sum_that_is_nearly_one():
+    largest = model("""agraph (float[1, 2] x) => (float[1, 1] y) <int64[1] last = {-1}> {
+        both = LogSoftmax <axis = 1> (x)
+        y = ReduceMax (both, last)
+    }""")
+    feeds = {"x": np.array([[12.5, 0]], np.float32)}
+    y = np.array([[-np.log1p(np.exp(-12.5))]]).astype(np.float32)  # -3.7e-6; the sum is rounded to 1.2e-7
+    assert difference(largest, feeds, [off_by(y, 6e-8)], [y]) == ""
+    assert difference(largest, feeds, [off_by(y, 1e-6)], [y]).startswith("wrong")
