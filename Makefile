@@ -77,7 +77,7 @@ bench: build build/.setup-peers   ## models against other engines, kernels again
 	@cmake --build --preset release -j $(JOBS) --target bench_programs
 	@.venv-bench/bin/python bench/models.py $(BENCH_ARGS)
 
-bench-tune: build   ## trials that searches need; goes on where it stopped; TUNE_ARGS reach the program
+bench-tune: build   ## trials that searches need, what they find; goes on where it stopped; TUNE_ARGS reach the program
 	@cmake --build --preset release -j $(JOBS) --target bench_tune
 	@.venv/bin/python bench/tune.py $(TUNE_ARGS)
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trials that searches need: runs build/release/bench/tune, then draws speed over trials.
+"""How good searches are: runs both parts of build/release/bench/tune, then draws speed over trials.
 
-  tune.py [--results FILE] [--picture FILE.svg] [further options of the program]
+  tune.py [--part trials|template] [--results FILE] [--picture FILE.svg] [further options of the program]
 
 The results are lines of JSON; the picture has one panel for each task and one line for each strategy, the median of
 the seeds, relative to the default schedule.
 """
 import argparse
 import collections
+import itertools
 import json
 import statistics
 import subprocess
@@ -20,15 +21,24 @@ WIDTH, HEIGHT, GAP, COLUMNS = 260, 170, 46, 3
 
 
 def curves_of(path):
-    """{task: {strategy: [curve of speeds, …]}}"""
-    out = collections.defaultdict(lambda: collections.defaultdict(list))
+    """{task: {strategy: [curve of speeds, …]}}; of points that were measured twice, the second time counts."""
+    first, again, runs = {}, {}, []
     for line in path.read_text().splitlines():
         try:
             entry = json.loads(line)
         except ValueError:  # a run that was killed while it wrote
             continue
-        if "curve" in entry:
-            out[entry["task"]][entry["strategy"]].append([1 / v if v else 0 for v in entry["curve"]])
+        if "point" in entry:
+            first[entry["task"], entry["point"]] = entry["ratio"]
+        elif "confirm" in entry:
+            again[entry["task"], entry["confirm"]] = entry["ratio"]
+        elif "points" in entry:
+            runs.append(entry)
+    ratios = first | again
+    out = collections.defaultdict(lambda: collections.defaultdict(list))
+    for run in runs:
+        speeds = [1 / ratios[run["task"], p] if ratios.get((run["task"], p)) else 0 for p in run["points"]]
+        out[run["task"]][run["strategy"]].append(list(itertools.accumulate(speeds, max)))
     return out
 
 
@@ -66,11 +76,13 @@ def picture(tasks):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=["trials", "template"])
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "bench-tune.jsonl")
     parser.add_argument("--picture", type=Path)
     args, rest = parser.parse_known_args()
     program = ROOT / "build" / "release" / "bench" / "tune"
-    subprocess.run([program, "--results", args.results, *rest], check=True)
+    for part in [args.part] if args.part else ["trials", "template"]:
+        subprocess.run([program, part, "--results", args.results, *rest], check=True)
     target = args.picture or args.results.with_suffix(".svg")
     target.write_text(picture(curves_of(args.results)))
     print(target)

@@ -258,7 +258,7 @@ TiledValues declare_tiled(Knobs& k, const Tiled& t, const ir::TargetSpec& spec) 
     }
     return out;
   };
-  v.band = k.number(prefix + "band", {1, 2, 4, 8});
+  v.band = k.number(prefix + "band", {1, 2, 3, 4, 6, 8});
   straight.push_back(prefix + "band");
   const auto tiles_order_and = [&](const char* knob) {
     std::vector<std::string> out = tile_knobs;
