@@ -3,7 +3,7 @@
 shift the operands and results of every operator that rounds, and those of the operators in its definition (the body that
 ONNX gives for Gelu, the gates of a GRU), by one rounding of the model's floats, up or down at random. How far an element
 moves is its conditioning: what an f32 run may be off by, whatever the order of its sums. Where the reference has a gap
-(Pad that crops, Loop without a condition), it goes on from what ONNX Runtime gives."""
+(Pad that crops), it goes on from what ONNX Runtime gives."""
 import functools
 import math
 
@@ -118,6 +118,8 @@ def evaluator(roundings):
                     watch(node, gate)
                 if node.op_type == "LogSoftmax":
                     node._run = log_of_softmax(node)
+                if node.op_type == "Loop":
+                    node._run = whole_loop(node)
 
     def watch(node, name):
         operation = getattr(node, name)
@@ -130,6 +132,25 @@ def evaluator(roundings):
         """The sum that the logarithm is taken of rounds: where it is nearly 1, that is much of the result."""
         softmax = functools.partial(Softmax._run, node)
         return lambda x: (np.log(roundings.apply(softmax, [x], {})[0]),)
+
+    def whole_loop(node):
+        """The reference wants a condition, and puts the results of all trips beside each other along the first dimension
+        that they have, not along a new one."""
+        loop, body = node._run, node._run_body
+
+        def run(trips, condition, *carried, **keywords):
+            shapes = []
+
+            def run_body(*inputs, **attributes):
+                results = body(*inputs, **attributes)
+                shapes.append([np.shape(r) for r in results])
+                return results
+
+            node._run_body = run_body
+            results = loop(trips, np.array(True) if condition is None else condition, *carried, **keywords)
+            return tuple(r if i < node.N else np.reshape(r, (len(shapes), *shapes[0][1 + i])) for i, r in enumerate(results))
+
+        return run
 
     return Evaluator
 

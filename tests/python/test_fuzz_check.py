@@ -78,3 +78,21 @@ def test_the_logarithm_of_a_sum_that_is_nearly_one():
     y = np.array([[-np.log1p(np.exp(-12.5))]]).astype(np.float32)  # -3.7e-6; the sum is rounded to 1.2e-7
     assert difference(largest, feeds, [off_by(y, 6e-8)], [y]) == ""
     assert difference(largest, feeds, [off_by(y, 1e-6)], [y]).startswith("wrong")
+
+
+def test_a_loop_over_a_difference_of_near_numbers():
+    loop = model("""agraph (float[2, 8] x) => (float[3, 2, 8] y) <int64 trips = {3}> {
+        root = Sqrt (x)
+        square = Mul (root, root)
+        apart = Sub (square, x)
+        last, y = Loop (trips, , apart) <body = body (int64 i, bool go, float[2, 8] a) => (bool same, float[2, 8] b, float[2, 8] c) {
+            same = Identity (go)
+            b = Add (a, a)
+            c = Identity (b)
+        }>
+    }""")
+    x = np.linspace(1, 4, 16, dtype=np.float32).reshape(2, 8)
+    apart = np.sqrt(x) * np.sqrt(x) - x
+    y = np.stack([2 * apart, 4 * apart, 8 * apart])
+    assert difference(loop, {"x": x}, [off_by(y, 5e-7)], [y]) == ""
+    assert difference(loop, {"x": x}, [off_by(y, 1e-4)], [y]).startswith("wrong")
