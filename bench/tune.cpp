@@ -130,14 +130,17 @@ struct Judged {
   Ratio ratio;
 };
 
-std::vector<Judged> judged_of(const Bench& bench, uint64_t number) {
+/// Adds the seconds that the features took, without the schedules, to `seconds`.
+std::vector<Judged> judged_of(const Bench& bench, uint64_t number, double& seconds) {
   std::vector<Judged> out;
   for (const auto& [text, known] : bench.results.points(bench.name())) {
+    const ir::LoopFunc scheduled = bench.space.apply(bench.space.decode(text)).func();
+    const Clock::time_point start = Clock::now();
+    tune::Features features =
+        tune::features_of(scheduled, bench.task->target, bench.task->constants);
+    seconds += seconds_since(start);
     const Ratio& r = known.ratio();
-    out.push_back({{tune::features_of(bench.space.apply(bench.space.decode(text)).func(),
-                                      bench.task->target, bench.task->constants),
-                    r.median, number},
-                   r});
+    out.push_back({{std::move(features), r.median, number}, r});
   }
   return out;
 }
@@ -157,9 +160,22 @@ double accuracy(const tune::CostModel& model, const std::vector<Judged>& points)
   return all > 0 ? right / all : 1;
 }
 
+double seconds_to_score(const tune::CostModel& model, const std::vector<Judged>& points) {
+  std::vector<tune::Features> rows;
+  for (const Judged& p : points) rows.push_back(p.sample.features);
+  const Clock::time_point start = Clock::now();
+  for (size_t i = 0; i < rows.size(); i += kBatch)
+    model.guesses(std::span(rows).subspan(i, std::min(kBatch, rows.size() - i)));
+  return seconds_since(start);
+}
+
 void print_accuracy(const std::vector<Bench>& benches) {
   std::vector<std::vector<Judged>> all;
-  for (size_t i = 0; i < benches.size(); ++i) all.push_back(judged_of(benches[i], i));
+  double features = 0, scores = 0, points = 0;
+  for (size_t i = 0; i < benches.size(); ++i) {
+    all.push_back(judged_of(benches[i], i, features));
+    points += static_cast<double>(all.back().size());
+  }
   std::printf("pairs in the right order, by a model that has not seen the operator\n");
   std::vector<double> learned_all, analytic_all;
   for (size_t i = 0; i < benches.size(); ++i) {
@@ -172,12 +188,15 @@ void print_accuracy(const std::vector<Bench>& benches) {
     const double analytic = accuracy(model, all[i]);
     model.learn(others);
     const double learned = accuracy(model, all[i]);
+    scores += seconds_to_score(model, all[i]);
     std::printf("%-24s %6.3f learned %6.3f analytic, %zu points\n", benches[i].name().c_str(),
                 learned, analytic, all[i].size());
     learned_all.push_back(learned);
     analytic_all.push_back(analytic);
   }
   std::printf("mean %.3f learned, %.3f analytic\n", mean(learned_all), mean(analytic_all));
+  std::printf("features of a candidate %.0f us, its score %.0f us\n", 1e6 * features / points,
+              1e6 * scores / points);
 }
 
 void print_trials(std::vector<Bench>& benches, const std::vector<tune::Strategy>& strategies,

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What tuning gains: each model of the race is tuned for some seconds from nothing, then runs untuned and tuned in turn.
+
+  gains.py [--seconds 60] [--rounds 20] [--only NAME …] [--folder FOLDER]
+
+A third contender is untuned from another build: what it differs by is noise that the gain has, too. A model whose
+records are in the folder is not tuned again.
+"""
+import argparse
+import json
+from pathlib import Path
+
+from contest import machine
+from stats import geomean, verdict
+from tuned import MODELS, ROOT, race, speed, told, tune
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/bench/gains")
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    gains = {}
+    for model in sorted(MODELS.glob("*.onnx")):
+        if model.stem == "empty" or (args.only and model.stem not in args.only):
+            continue
+        records = args.folder / f"{model.stem}-{args.seconds}s.db"
+        if not records.exists():
+            part = records.with_suffix(".part")
+            tune(model, part, args.seconds)
+            part.rename(records)
+        untuned, tuned, again = race(model, [{}, {"records": records}, {}], args.rounds)
+        gains[model.stem] = {"tuned": speed(tuned, untuned), "again": speed(again, untuned)}
+        print(f"{model.stem:16} tuned {told(gains[model.stem]['tuned'])}, untuned again {told(gains[model.stem]['again'])}",
+              flush=True)
+        (args.folder / f"{machine()}-{args.seconds}s.json").write_text(json.dumps(gains, indent=1))
+    all_of = verdict([(g["tuned"][0], g["tuned"][1:]) for g in gains.values()])
+    noise = geomean([g["again"][0] for g in gains.values()])
+    print(f"{len(gains)} models: {all_of['geomean']:.3f}x, worst {all_of['worst']:.3f}x, {all_of['worst_at_best']:.3f}x at best; "
+          f"untuned again {noise:.3f}x")
+
+
+if __name__ == "__main__":
+    main()

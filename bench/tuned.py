@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models tuned from the command line, and builds of one model that run in turn."""
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+from stats import interval, pooled, quantile
+
+import tilewright as tw
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "build/release/tilewright"
+MODELS = ROOT / "build/bench/models"
+
+
+def tune(model, records, seconds):
+    subprocess.run([PROGRAM, "tune", model, "--inputs", model.with_suffix(".npz"), "--budget", f"{seconds}s", "--threads", "1",
+                    "--records", records], check=True, stdout=subprocess.DEVNULL)
+
+
+def race(model, variants, rounds, seconds=0.1):
+    """Seconds of each round's calls of each variant: what tw.compile gets beside the model."""
+    given = dict(np.load(model.with_suffix(".npz")))
+    modules = [tw.compile(model, threads=1, shipped_records=False, **more) for more in variants]
+    times = [[] for _ in modules]
+    for turn in range(rounds):
+        for i in np.roll(range(len(modules)), turn):
+            calls, end = [], time.perf_counter() + seconds
+            modules[i].run(given)  # what it reads comes into the caches
+            while time.perf_counter() < end or len(calls) < 3:
+                start = time.perf_counter()
+                modules[i].run(given)
+                calls.append(time.perf_counter() - start)
+            times[i].append(calls)
+    return times
+
+
+def speed(times, base):
+    """How many times as fast as `base`, and its interval."""
+    return quantile(pooled(base)) / quantile(pooled(times)), *interval(times, base)
+
+
+def told(gain):
+    ratio, low, high = gain
+    return f"{ratio:.3f}x ({low:.3f} … {high:.3f})"
