@@ -294,6 +294,8 @@ int main(int argc, char** argv) {
   const auto trials = std::stoul(options["--trials"]);
   const uint64_t seeds = std::stoul(options["--seeds"]);
 
+  const ir::TargetSpec target = target::host_target();
+  const int64_t block = target.lanes(32);  // as layouts are assigned
   TuneResults results(options["--results"]);
   tune::LocalRunner runner;
   tune::LocalRunner longer({.sample_seconds = 0.3, .repeats = 61});
@@ -302,13 +304,13 @@ int main(int argc, char** argv) {
     for (const TuneCase& c : cases) {
       if (c.name.find(options["--only"]) == std::string::npos) continue;
       const auto task = std::make_shared<tune::Task>(tune::make_task(
-          c.name, lower::to_blocks(te::parse_program(c.text)), {"W", "wb"}, target::host_target()));
+          c.name, lower::to_blocks(te::parse_program(c.text)), {"W", "wb"}, target));
       benches.push_back({task, tune::cpu_space(task->func, task->target, task->constants), results,
                          runner, longer});
     }
   };
   if (part == "template") {
-    add(bench::common_cases());
+    add(bench::common_cases(block));
     const size_t common = benches.size();
     add(bench::invented_cases());
     for (size_t i = 0; i < benches.size(); ++i) {
@@ -322,7 +324,7 @@ int main(int argc, char** argv) {
   std::istringstream list(options["--strategies"]);
   for (std::string each; std::getline(list, each, ',');)
     strategies.push_back(tune::strategy_from_name(each));
-  add(bench::model_cases());
+  add(bench::model_cases(block));
   for (uint64_t seed = 1; seed <= seeds; ++seed)
     for (Bench& bench : benches)
       for (const tune::Strategy strategy : strategies) bench.run(strategy, seed, trials);

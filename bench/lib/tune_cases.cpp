@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune_cases.h"
 
-#include <cstdint>
-
 #include "support/str.h"
 
 namespace bench {
@@ -10,40 +8,46 @@ namespace {
 
 using tilewright::str;
 
-/// `X` of [channels / 16, size, size, 16] with zeros around it, as stage P.
-std::string padded(int64_t channels, int64_t size, int64_t pad) {
+/// `X` of [channels / block, size, size, block] with zeros around it, as stage P.
+std::string padded(int64_t channels, int64_t size, int64_t pad, int64_t block) {
   const int64_t whole = size + 2 * pad;
-  return str("  P[c in ", channels / 16, ", y in ", whole, ", x in ", whole, ", d in 16] = guard(",
-             pad, " <= y && y < ", size + pad, " && ", pad, " <= x && x < ", size + pad,
-             ", X[c, y - ", pad, ", x - ", pad, ", d], 0.0)\n");
+  return str("  P[c in ", channels / block, ", y in ", whole, ", x in ", whole, ", d in ", block,
+             "] = guard(", pad, " <= y && y < ", size + pad, " && ", pad, " <= x && x < ",
+             size + pad, ", X[c, y - ", pad, ", x - ", pad, ", d], 0.0)\n");
 }
 
-/// A convolution of ResNet-18 with its channels in pieces of 16, as layouts are assigned.
-TuneCase conv(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride) {
-  const int64_t pad = kernel / 2, result = (size + 2 * pad - kernel) / stride + 1;
-  const int64_t ci = in / 16, co = out / 16;
-  std::string text =
-      str("te conv(X: f32[", ci, ", ", size, ", ", size, ", 16], W: f32[", co, ", 16, ", ci,
-          ", 16, ", kernel, ", ", kernel, "], wb: f32[", co, ", 16]) {\n");
-  if (pad > 0) text += padded(in, size, pad);
-  text += str("  C[m in ", co, ", y in ", result, ", x in ", result, ", e in 16] = sum(c in ", ci,
-              ", r in ", kernel, ", s in ", kernel, ", d in 16) ", pad > 0 ? "P" : "X", "[c, y * ",
-              stride, " + r, x * ", stride, " + s, d] * W[m, e, c, d, r, s]\n");
-  text += str("  D[m in ", co, ", y in ", result, ", x in ", result,
-              ", e in 16] = max(C[m, y, x, e] + wb[m, e], 0.0)\n  return D\n}");
-  return {str("conv ", size, ",", in, ",", out, " ", kernel, "x", kernel, "/", stride), text};
-}
+/// Makes convolutions with their channels in blocks, as layouts are assigned.
+struct InBlocks {
+  int64_t block;
 
-TuneCase depthwise(int64_t size, int64_t channels) {
-  const int64_t c = channels / 16;
-  return {str("depthwise ", size, ",", channels),
-          str("te depthwise(X: f32[", c, ", ", size, ", ", size, ", 16], W: f32[", c,
-              ", 16, 3, 3], wb: f32[", c, ", 16]) {\n", padded(channels, size, 1), "  C[c in ", c,
-              ", y in ", size, ", x in ", size,
-              ", d in 16] = sum(r in 3, s in 3) P[c, y + r, x + s, d] * W[c, d, r, s]\n  D[c in ",
-              c, ", y in ", size, ", x in ", size,
-              ", d in 16] = max(C[c, y, x, d] + wb[c, d], 0.0)\n  return D\n}")};
-}
+  TuneCase conv(int64_t size, int64_t in, int64_t out, int64_t kernel, int64_t stride) const {
+    const int64_t pad = kernel / 2, result = (size + 2 * pad - kernel) / stride + 1;
+    const int64_t ci = in / block, co = out / block;
+    const std::string results =
+        str("[m in ", co, ", y in ", result, ", x in ", result, ", e in ", block, "]");
+    std::string text = str("te conv(X: f32[", ci, ", ", size, ", ", size, ", ", block, "], W: f32[",
+                           co, ", ", block, ", ", ci, ", ", block, ", ", kernel, ", ", kernel,
+                           "], wb: f32[", co, ", ", block, "]) {\n");
+    if (pad > 0) text += padded(in, size, pad, block);
+    text += str("  C", results, " = sum(c in ", ci, ", r in ", kernel, ", s in ", kernel, ", d in ",
+                block, ") ", pad > 0 ? "P" : "X", "[c, y * ", stride, " + r, x * ", stride,
+                " + s, d] * W[m, e, c, d, r, s]\n  D", results,
+                " = max(C[m, y, x, e] + wb[m, e], 0.0)\n  return D\n}");
+    return {str("conv ", size, ",", in, ",", out, " ", kernel, "x", kernel, "/", stride), text};
+  }
+
+  TuneCase depthwise(int64_t size, int64_t channels) const {
+    const int64_t c = channels / block;
+    const std::string results =
+        str("[c in ", c, ", y in ", size, ", x in ", size, ", d in ", block, "]");
+    return {
+        str("depthwise ", size, ",", channels),
+        str("te depthwise(X: f32[", c, ", ", size, ", ", size, ", ", block, "], W: f32[", c, ", ",
+            block, ", 3, 3], wb: f32[", c, ", ", block, "]) {\n", padded(channels, size, 1, block),
+            "  C", results, " = sum(r in 3, s in 3) P[c, y + r, x + s, d] * W[c, d, r, s]\n  D",
+            results, " = max(C[c, y, x, d] + wb[c, d], 0.0)\n  return D\n}")};
+  }
+};
 
 TuneCase gemm(int64_t m, int64_t n, int64_t k) {
   return {
@@ -83,16 +87,18 @@ TuneCase attention(int64_t heads, int64_t length, int64_t size) {
 
 }  // namespace
 
-std::vector<TuneCase> model_cases() {
-  return {conv(56, 64, 64, 3, 1),   conv(56, 64, 128, 3, 2),  conv(56, 64, 128, 1, 2),
-          conv(28, 128, 128, 3, 1), conv(28, 128, 256, 3, 2), conv(28, 128, 256, 1, 2),
-          conv(14, 256, 256, 3, 1), conv(14, 256, 512, 3, 2), conv(14, 256, 512, 1, 2),
-          conv(7, 512, 512, 3, 1),  gemm(128, 768, 768),      gemm(128, 3072, 768),
+std::vector<TuneCase> model_cases(int64_t block) {
+  const InBlocks in{block};
+  return {in.conv(56, 64, 64, 3, 1),   in.conv(56, 64, 128, 3, 2),  in.conv(56, 64, 128, 1, 2),
+          in.conv(28, 128, 128, 3, 1), in.conv(28, 128, 256, 3, 2), in.conv(28, 128, 256, 1, 2),
+          in.conv(14, 256, 256, 3, 1), in.conv(14, 256, 512, 3, 2), in.conv(14, 256, 512, 1, 2),
+          in.conv(7, 512, 512, 3, 1),  gemm(128, 768, 768),         gemm(128, 3072, 768),
           gemm(128, 768, 3072)};
 }
 
-std::vector<TuneCase> common_cases() {
-  return {conv(28, 128, 128, 3, 1), depthwise(28, 192), gemm(128, 768, 768),
+std::vector<TuneCase> common_cases(int64_t block) {
+  const InBlocks in{block};
+  return {in.conv(28, 128, 128, 3, 1), in.depthwise(28, 192), gemm(128, 768, 768),
           transposed_conv(16, 256, 128), attention(12, 128, 64)};
 }
 
