@@ -28,6 +28,9 @@ struct Tiled {
   size_t lane = 0;  // contiguous in the results
   int64_t lanes = 1;
   std::vector<size_t> spatial, reduced;
+  /// By spatial iterator: does what is read as vectors change along it, and what is read as numbers
+  /// not? A tile has rows along the others. W[k, n], A[m, k]: n; W[n0, n1, k], A[y, x, k]: n0, n1.
+  std::vector<bool> column;
   std::optional<Stage> after;  // the stage that follows, element by element
   std::vector<Operand> operands;
   std::vector<std::string> producers;  // stages that only this one reads

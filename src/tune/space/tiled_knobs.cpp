@@ -53,6 +53,26 @@ std::vector<Tiled::Operand> operands_of(const ir::LoopFunc& func, const Stage& s
   return out;
 }
 
+/// See Tiled::column; the lanes alone where all is read as vectors.
+std::vector<bool> columns_of(const Stage& stage, const std::vector<size_t>& spatial, size_t lane) {
+  const auto& iters = stage.block->iters;
+  const auto changes = [&](const ir::Load& l, size_t i) {
+    return std::ranges::any_of(l.indices,
+                               [&](const ir::Expr& e) { return ir::uses(e, iters[i].var); });
+  };
+  std::vector<bool> out;
+  for (const size_t i : spatial) {
+    bool by_vectors = false, by_numbers = false, numbers = false;
+    for (const ir::Load* l : stage.loads()) {
+      const bool vectors = changes(*l, lane);
+      numbers = numbers || !vectors;
+      if (changes(*l, i)) (vectors ? by_vectors : by_numbers) = true;
+    }
+    out.push_back(i == lane || (numbers && by_vectors && !by_numbers));
+  }
+  return out;
+}
+
 /// Stages whose result nothing but this stage reads.
 std::vector<std::string> producers_of(const ir::LoopFunc& func, const Stage& stage) {
   std::vector<std::string> out;
@@ -174,6 +194,7 @@ std::optional<Tiled> as_tiled(const ir::LoopFunc& func, const Stage& stage,
   if (columns && *columns < lanes)
     out.lanes = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(*columns)));
   if (out.lanes < 2) return std::nullopt;
+  out.column = columns_of(stage, out.spatial, out.lane);
   out.operands = operands_of(func, stage, constants);
   out.producers = producers_of(func, stage);
   out.turned = turned_of(stage, out.lane, sizes, spec, constants);
@@ -213,11 +234,9 @@ TiledValues declare_tiled(Knobs& k, const Tiled& t, const ir::TargetSpec& spec) 
   const int64_t registers = spec.vector_registers;
   k.require(
       str("tiles of ", stage.name(), " fit ", registers, " vector registers"), tile_knobs,
-      [=](const Values& values) {
-        int64_t rows = 1;
-        for (size_t j = 0; j < values.size(); ++j)
-          if (j != lane_at) rows *= (*values[j])[1];
-        const int64_t vectors = (*values[lane_at])[1];
+      [=, column = t.column](const Values& values) {
+        int64_t rows = 1, vectors = 1;
+        for (size_t j = 0; j < values.size(); ++j) (column[j] ? vectors : rows) *= (*values[j])[1];
         return rows * vectors + std::min(rows, vectors) + 1 <= registers;
       },
       true);

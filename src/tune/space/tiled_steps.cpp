@@ -200,7 +200,7 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
   if (!sides.empty()) round_up_tiles(s, stage, block, sides);
 
   const std::vector<LoopRef> loops = s.loops(block);
-  std::vector<LoopRef> outer, blocks, inner, lanes;
+  std::vector<LoopRef> outer, blocks, rows, columns, lanes;
   std::optional<LoopRef> nearest;
   // A single block still needs a loop around its tile.
   const bool single = std::ranges::none_of(v.order, [&](int64_t at) {
@@ -217,7 +217,7 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
       nearest = *c.block;
     else if (c.block)
       blocks.push_back(*c.block);
-    if (c.inner) (iter == t.lane ? lanes : inner).push_back(*c.inner);
+    if (c.inner) (iter == t.lane ? lanes : t.column[i] ? columns : rows).push_back(*c.inner);
   }
   if (nearest) blocks.push_back(*nearest);
   if (v.band > 1) {
@@ -233,9 +233,8 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
     terms.push_back(loops[t.reduced[static_cast<size_t>(at)]]);
     extents.push_back(iters[t.reduced[static_cast<size_t>(at)]].extent);
   }
-  order.insert(order.end(), terms.begin(), terms.end());
-  order.insert(order.end(), inner.begin(), inner.end());
-  order.insert(order.end(), lanes.begin(), lanes.end());
+  for (const auto& each : {terms, rows, columns, lanes})
+    order.insert(order.end(), each.begin(), each.end());
   s.reorder(order);
 
   const LoopRef at = around.back();
@@ -264,14 +263,15 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
   }
   unroll_terms(s, terms, extents, v.unroll);
   const auto [vectors, lane] = s.split<2>(lanes.front(), {kOpen, t.lanes});
-  if (v.columns_first && !inner.empty()) {
-    std::vector<LoopRef> streamed = {vectors};
-    streamed.insert(streamed.end(), inner.begin(), inner.end());
+  columns.push_back(vectors);
+  if (v.columns_first && !rows.empty()) {
+    std::vector<LoopRef> streamed = columns;
+    streamed.insert(streamed.end(), rows.begin(), rows.end());
     s.reorder(streamed);
   }
   s.vectorize(lane);
-  s.unroll(vectors);
-  for (const LoopRef& loop : inner) s.unroll(loop);
+  for (const LoopRef& loop : columns) s.unroll(loop);
+  for (const LoopRef& loop : rows) s.unroll(loop);
   if (after) as_vectors(s, s.loops(*after).back(), t.lanes);
   for (const BlockRef& b : tiles) {
     const std::vector<LoopRef> own = s.loops(b);

@@ -60,6 +60,17 @@ TEST(MasterTemplate, SpacesOfProductsAndConvolutionsAreLarge) {
   }
 }
 
+/// The first point of the space with other values of some knobs.
+Point first_with(const Space& space,
+                 const std::vector<std::pair<std::string, std::string>>& values) {
+  std::string text = space.encode(*space.first());
+  for (const auto& [knob, value] : values) {
+    const size_t at = text.find(knob + "=") + knob.size() + 1;
+    text.replace(at, text.find(' ', at) - at, value);
+  }
+  return space.decode(text);
+}
+
 TEST(MasterTemplate, BandsOfBlocksRunInsideOfTheOtherLoops) {
   const char* gemm =
       "te k(A: f32[16, 12], W: f32[12, 64]) {\n"
@@ -67,12 +78,7 @@ TEST(MasterTemplate, BandsOfBlocksRunInsideOfTheOtherLoops) {
   const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(gemm));
   const Space space = cpu_space(blocks, small_machine(), {"W"});
   const auto with = [&](const char* band, const char* y) {
-    std::string text = space.encode(*space.first());
-    for (const auto& [knob, value] : {std::pair("C.band=", band), {"C.vy=", y}}) {
-      const size_t at = text.find(knob) + std::string(knob).size();
-      text.replace(at, text.find(' ', at) - at, value);
-    }
-    return space.decode(text);
+    return first_with(space, {{"C.band", band}, {"C.vy", y}});
   };
   const Point four = with("4", "1x2");  // eight blocks along y
   EXPECT_EQ(wrong_point(blocks, space, four, small_machine()), "");
@@ -80,6 +86,23 @@ TEST(MasterTemplate, BandsOfBlocksRunInsideOfTheOtherLoops) {
   EXPECT_THROW(with("8", "1x2"), Error);   // a single band
   EXPECT_THROW(with("4", "1x3"), Error);   // six blocks
   EXPECT_THROW(with("2", "16x1"), Error);  // no loop to cut
+}
+
+TEST(MasterTemplate, ChannelsInBlocksAreColumnsOfATile) {
+  const char* conv =
+      "te k(X: f32[2, 8, 10, 4], W: f32[8, 4, 2, 4, 3]) {\n"
+      "  C[m in 8, y in 8, x in 8, e in 4] = sum(c in 2, d in 4, r in 3) "
+      "X[c, y, x + r, d] * W[m, e, c, d, r]\n  return C\n}";
+  const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(conv));
+  const ir::TargetSpec spec = small_machine();
+  const Space space = cpu_space(blocks, spec, {"W"});
+  const auto with = [&](const char* m, const char* x) {
+    return first_with(space, {{"C.vm", m}, {"C.vx", x}});
+  };
+  // A vector of each of m, one number of X, and all sums.
+  EXPECT_EQ(wrong_point(blocks, space, with("1x4", "1x2"), spec), "");
+  EXPECT_EQ(wrong_point(blocks, space, with("1x2", "1x6"), spec), "");
+  EXPECT_THROW(with("1x2", "1x7"), Error);  // 14 sums, 2 vectors and a number
 }
 
 TEST(MasterTemplate, TracesApplyToTheCanonicalFunction) {
