@@ -167,20 +167,44 @@ def checked(command):
 
 def tvm(model, inputs, threads, precision):
     """Relax with its default pipeline, which does not tune."""
+    return relax(model, inputs, precision, 0)
+
+
+def tvm_tuned(model, inputs, threads, precision):
+    """Relax after five minutes of MetaSchedule, every task its first trials before others get more."""
+    return relax(model, inputs, precision, 300)
+
+
+def relax(model, inputs, precision, seconds):
     only_f32(precision)
+    import multiprocessing
+    import tempfile
+
     import onnx
     import tvm as t
     from tvm import relax
     from tvm.relax.frontend.onnx import from_onnx
     from tvm.target import codegen
 
+    def tuned(module, target):
+        def pipeline(folder, trials):
+            return relax.pipeline.static_shape_tuning_pipeline(trials, target, folder, max_trials_per_task=64)(module)
+        with tempfile.TemporaryDirectory() as folder:
+            search = multiprocessing.get_context("fork").Process(target=pipeline, args=(folder, 100000))
+            search.start()
+            search.join(seconds)
+            search.kill()
+            search.join()
+            return pipeline(folder, 0)
+
     def build(part):
         target = t.target.Target({"kind": "llvm", "mcpu": codegen.llvm_get_system_cpu(), "num-cores": os.cpu_count()})
         shapes = {name: list(a.shape) for name, a in inputs.items()}
         library = part.with_suffix(".so")
-        t.compile(from_onnx(onnx.load(model), shapes, keep_params_in_input=False), target).export_library(str(library))
+        module = from_onnx(onnx.load(model), shapes, keep_params_in_input=False)
+        t.compile(tuned(module, target) if seconds else module, target).export_library(str(library))
         library.rename(part)
-    path = CACHE / f"{model.stem}-{int(model.stat().st_mtime):x}-tvm.so"
+    path = CACHE / f"{model.stem}-{int(model.stat().st_mtime):x}-tvm-{seconds}.so"
     facts = kept(path, build)
     start = time.perf_counter()
     machine = relax.VirtualMachine(t.runtime.load_module(str(path)), t.cpu())
@@ -193,9 +217,9 @@ def tvm(model, inputs, threads, precision):
 
 
 IMPORTS = {"tilewright": "tilewright", "onnxruntime": "onnxruntime", "openvino": "openvino", "torch_compile": "torch",
-           "iree": "iree.runtime", "tvm": "tvm"}
+           "iree": "iree.runtime", "tvm": "tvm", "tvm_tuned": "tvm"}
 ENGINES = {"tilewright": tilewright, "onnxruntime": onnxruntime, "openvino": openvino, "torch_compile": torch_compile,
-           "iree": iree, "tvm": tvm}
+           "iree": iree, "tvm": tvm, "tvm_tuned": tvm_tuned}
 
 
 def inputs_of(model):

@@ -70,7 +70,7 @@ def arguments():
     parser.add_argument("--threads", type=comma(["1", "2"]), default=["1", "2"])
     parser.add_argument("--precision", type=comma(list(race.TABLES)), default=list(race.TABLES))
     parser.add_argument("--part", type=comma(PARTS), default=PARTS)
-    parser.add_argument("--engines", type=comma(list(ENGINES)), default=list(ENGINES))
+    parser.add_argument("--engines", type=comma(list(ENGINES)), default=[e for e in ENGINES if e != "tvm_tuned"])
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--out", type=Path, default=contest.ROOT / "bench/results" / f"{contest.machine()}-models")
     return parser.parse_args()
