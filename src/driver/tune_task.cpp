@@ -14,8 +14,6 @@ namespace {
 constexpr std::string_view kPrefixes[] = {kNearbyPrefix, kMasterPrefix};
 // Trials without a gain after which a space is left.
 constexpr size_t kPatience[] = {32, 64};
-// Of the annealing over the model, for one batch: a candidate costs a schedule and its features.
-constexpr int kChains = 8, kSteps = 10;
 // Answers of the analytic model that are tried first.
 constexpr size_t kNextBest = 12;
 
@@ -31,8 +29,6 @@ TaskTuner::Part& TaskTuner::open(size_t which) {
   tune::SearchOptions options{
       .strategy = model_ ? tune::Strategy::Learned : tune::Strategy::Annealing,
       .seed = seed_,
-      .chains = kChains,
-      .steps = kSteps,
       .threads = runtime::available_cpus(),
       .small = 64,
       .patience = kPatience[which]};

@@ -146,7 +146,7 @@ std::vector<Measurement> LocalRunner::measure(std::span<const Candidate> candida
       job.state = State::Building;
       // Code that takes so much longer to build is huge, and slow.
       job.deadline =
-          in_seconds(std::min(options_.build_seconds, 1 + 8 * job.reference->build_seconds));
+          in_seconds(std::min(options_.build_seconds, 0.5 + 8 * job.reference->build_seconds));
     }
     watch(jobs);
     tell();

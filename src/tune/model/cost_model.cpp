@@ -94,6 +94,18 @@ std::vector<CostModel::Guess> CostModel::guesses(std::span<const Features> progr
   return out;
 }
 
+std::vector<std::vector<float>> CostModel::leaves(std::span<const Features> programs) const {
+  std::vector<std::vector<float>> out(programs.size());
+  for (const Trees& trees : trees_) {
+    const std::vector<float> all = trees.leaves(programs);
+    const size_t each = all.size() / std::max<size_t>(programs.size(), 1);
+    for (size_t i = 0; i < programs.size(); ++i)
+      out[i].insert(out[i].end(), all.begin() + static_cast<std::ptrdiff_t>(i * each),
+                    all.begin() + static_cast<std::ptrdiff_t>((i + 1) * each));
+  }
+  return out;
+}
+
 std::vector<double> CostModel::scores(std::span<const Features> programs) const {
   std::vector<double> out;
   for (const Guess& g : guesses(programs)) out.push_back(g.score);

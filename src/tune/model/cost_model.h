@@ -33,6 +33,9 @@ class CostModel {
     double score = 0, doubt = 0;
   };
   std::vector<Guess> guesses(std::span<const Features> programs) const;
+  /// The leaf of every tree that a program falls into, one row for each. Programs that share many
+  /// are alike as far as times go. Rows are empty before anything was learnt.
+  std::vector<std::vector<float>> leaves(std::span<const Features> programs) const;
 
   const std::vector<Sample>& samples() const { return samples_; }
 

@@ -131,14 +131,24 @@ Trees Trees::fit(const RankedRows& data, int seed) {
   return out;
 }
 
-std::vector<float> Trees::predict(std::span<const Features> rows) const {
-  if (!booster_ || rows.empty()) return std::vector<float>(rows.size());
+std::vector<float> Trees::ask(std::span<const Features> rows, int what) const {
   const Matrix matrix(rows);
   bst_ulong count = 0;
   const float* values = nullptr;
-  constexpr int kMargin = 1;
-  api().check(api().predict(booster_->handle, matrix.handle(), kMargin, 0, 0, &count, &values));
+  api().check(api().predict(booster_->handle, matrix.handle(), what, 0, 0, &count, &values));
   return {values, values + count};
+}
+
+std::vector<float> Trees::predict(std::span<const Features> rows) const {
+  constexpr int kMargin = 1;
+  if (!booster_ || rows.empty()) return std::vector<float>(rows.size());
+  return ask(rows, kMargin);
+}
+
+std::vector<float> Trees::leaves(std::span<const Features> rows) const {
+  constexpr int kLeaf = 2;
+  if (!booster_ || rows.empty()) return {};
+  return ask(rows, kLeaf);
 }
 
 }  // namespace tilewright::tune

@@ -28,6 +28,8 @@ class Trees {
   static Trees fit(const RankedRows& data, int seed);
   /// What the trees add to the margins.
   std::vector<float> predict(std::span<const Features> rows) const;
+  /// The leaf that each tree puts a row into, row by row.
+  std::vector<float> leaves(std::span<const Features> rows) const;
 
   Trees();
   ~Trees();
@@ -36,6 +38,8 @@ class Trees {
 
  private:
   struct Booster;
+  std::vector<float> ask(std::span<const Features> rows, int what) const;
+
   std::unique_ptr<Booster> booster_;
 };
 

@@ -12,11 +12,11 @@ namespace {
 
 // Of the annealing, in binary logarithms of time: at first twice as slow is accepted now and then.
 constexpr double kHot = 1.0, kCold = 0.05;
-// How much a point is worth none of whose values another point of the batch has, in standard
-// deviations of the scores of the pool; and, by the analytic model alone, one none of whose values
-// was measured, in binary logarithms of time.
-constexpr double kDiversity = 0.5, kNovelty = 0.3;
-constexpr size_t kPool = 8;         // for each point of a batch
+// How much a point is worth that shares no leaf of the trees with any that was measured: by the
+// trees in standard deviations of the scores that they give to those, by the analytic model in
+// binary logarithms of time.
+constexpr double kNovel = 2.0, kNovelByAnalytic = 0.3;
+constexpr size_t kPool = 512;       // points that a batch is picked from
 constexpr double kOptimism = 1;     // standard deviations that trees are apart
 constexpr double kAnalytic = 0.25;  // share of a batch that follows the analytic model alone
 
@@ -25,45 +25,60 @@ struct Scored {
   double score = 0;
 };
 
-/// How often the values of a point's knobs were tried.
-class Tried {
+/// Knows how much a program is like those that were measured.
+class Measured {
  public:
-  explicit Tried(const Space& space) {
-    for (const Knob& k : space.knobs()) counts_.emplace_back(k.candidates.size());
+  using Leaves = std::vector<float>;
+  void add(Leaves leaves) { known_.push_back(std::move(leaves)); }
+  /// 1 where it shares no leaf with any of them, 0 where all with one.
+  double novelty(const Leaves& leaves) const {
+    double most = 0;
+    for (const Leaves& k : known_) most = std::max(most, alike(k, leaves));
+    return 1 - most;
   }
-  void add(const Point& p) {
-    for (size_t k = 0; k < counts_.size(); ++k) ++counts_[k][p.choice[k]];
-  }
-  /// 1 where no value was, towards 0 the more all of them were.
-  double novelty(const Point& p) const {
-    double out = 0;
-    for (size_t k = 0; k < counts_.size(); ++k) out += 1.0 / (1 + counts_[k][p.choice[k]]);
-    return out / static_cast<double>(std::max<size_t>(counts_.size(), 1));
+  /// The share of their leaves that is the same.
+  static double alike(const Leaves& a, const Leaves& b) {
+    size_t same = 0;
+    for (size_t i = 0; i < a.size(); ++i) same += a[i] == b[i];
+    return a.empty() ? 0 : static_cast<double>(same) / static_cast<double>(a.size());
   }
 
  private:
-  std::vector<std::vector<int>> counts_;
+  std::vector<Leaves> known_;
 };
 
-double deviation(const std::vector<Scored>& pool) {
+double deviation(const std::vector<double>& scores) {
+  const auto n = static_cast<double>(scores.size());
   double mean = 0, square = 0;
-  for (const Scored& s : pool) mean += s.score / static_cast<double>(pool.size());
-  for (const Scored& s : pool)
-    square += (s.score - mean) * (s.score - mean) / static_cast<double>(pool.size());
+  for (const double s : scores) mean += s / n;
+  for (const double s : scores) square += (s - mean) * (s - mean) / n;
   return std::sqrt(square);
 }
 
-/// Takes points one by one that are fast by their score and have values that were tried less.
-template <class Take>
-void pick(std::vector<Scored> pool, size_t count, double worth, Tried tried, Take&& take) {
-  for (size_t taken = 0; taken < count && !pool.empty();) {
+/// Takes points one by one that are fast by their score and unlike those that were measured or
+/// taken.
+template <class State, class Take>
+void pick(State& state, const std::vector<Scored>& pool, size_t count, double worth,
+          Measured& measured, Take&& take) {
+  std::vector<Features> rows;
+  for (const Scored& s : pool) rows.push_back(*state.features_of(s.point));
+  const std::vector<Measured::Leaves> leaves = state.guide.model->leaves(rows);
+  struct Left {
+    size_t at;
+    double novelty;
+  };
+  std::vector<Left> left;
+  for (size_t i = 0; i < pool.size(); ++i) left.push_back({i, measured.novelty(leaves[i])});
+  for (size_t taken = 0; taken < count && !left.empty();) {
     const auto best = std::ranges::max_element(
-        pool, {}, [&](const Scored& s) { return s.score + worth * tried.novelty(s.point); });
-    const Point point = best->point;
-    pool.erase(best);
-    if (!take(point)) continue;
+        left, {}, [&](const Left& l) { return pool[l.at].score + worth * l.novelty; });
+    const size_t at = best->at;
+    left.erase(best);
+    if (!take(pool[at].point)) continue;
     ++taken;
-    tried.add(point);
+    measured.add(leaves[at]);
+    for (Left& l : left)
+      l.novelty = std::min(l.novelty, 1 - Measured::alike(leaves[at], leaves[l.at]));
   }
 }
 
@@ -152,12 +167,17 @@ void Search::State::propose_learned(size_t count, std::vector<Point>& out) {
       scores.push_back(g.score + kOptimism * g.doubt);
     return scores;
   };
+  std::vector<Features> known;
+  for (const Trial& t : trials)
+    if (space.legal(t.point))
+      if (const auto& f = features_of(t.point)) known.push_back(*f);
+  Measured measured;
+  for (auto& leaves : guide.model->leaves(known)) measured.add(std::move(leaves));
+
   const size_t by_trees = chosen - std::min(chosen, out.size() + by_analytic);
-  if (by_trees > 0) {
-    std::vector<Scored> pool = anneal(*this, starts(chains), kPool * count, learned);
-    const double worth = kDiversity * deviation(pool);
-    pick(std::move(pool), by_trees, worth, Tried(space), add);
-  }
+  if (by_trees > 0)
+    pick(*this, anneal(*this, starts(chains), kPool, learned), by_trees,
+         kNovel * deviation(guide.model->scores(known)), measured, add);
 
   // Trees that have seen one kind of points praise it: the analytic model knows others.
   const auto analytic = [](std::span<const Features> rows) {
@@ -165,13 +185,9 @@ void Search::State::propose_learned(size_t count, std::vector<Point>& out) {
     for (const Features& f : rows) scores.push_back(-static_cast<double>(f[0]));
     return scores;
   };
-  Tried tried(space);
-  for (const Trial& t : trials)
-    if (space.legal(t.point)) tried.add(t.point);
-  for (const Point& p : out) tried.add(p);
   if (out.size() < chosen)
-    pick(anneal(*this, starts(chains / 2), kPool * count, analytic), chosen - out.size(), kNovelty,
-         std::move(tried), add);
+    pick(*this, anneal(*this, starts(chains / 2), kPool, analytic), chosen - out.size(),
+         kNovelByAnalytic, measured, add);
   propose_random(count, out);
 }
 

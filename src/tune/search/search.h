@@ -36,8 +36,8 @@ struct SearchOptions {
   Strategy strategy = Strategy::Learned;
   uint64_t seed = 1;
   double explore = 0.1;      // share of a batch that is random
-  int chains = 16;           // of the annealing over the model
-  int steps = 16;            // of each chain, for one batch
+  int chains = 8;            // of the annealing over the model
+  int steps = 10;            // of each chain, for one batch: each is a schedule and its features
   int threads = 1;           // that schedule points; more only where the template allows it
   bool cold = false;         // the first batch is random, whatever the model knows already
   size_t small = 256;        // spaces up to this many points are measured completely

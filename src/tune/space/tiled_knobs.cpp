@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMostVectors = 8, kMostTerms = 64;
 // Statements that the innermost body may have, and operations of the stage after for one tile.
-constexpr int64_t kMostUnrolled = 512, kMostAfter = 1024;
+constexpr int64_t kMostUnrolled = 256, kMostAfter = 1024;
 constexpr size_t kMostOrdered = 6;
 
 bool holds(const std::vector<std::string>& names, const std::string& name) {

@@ -32,6 +32,26 @@ TEST(CostModel, IsTheAnalyticModelAtFirst) {
   EXPECT_GT(CostModel().score(fast), CostModel().score(slow));
 }
 
+TEST(CostModel, ProgramsThatAreAlikeShareLeaves) {
+  CostModel model;
+  const Features some = made_up(3, 1, 4)[0].features;
+  EXPECT_TRUE(model.leaves({&some, 1})[0].empty());
+  model.learn(made_up(1, 300, 4));
+  Features other = some, another = some;
+  other[50] += 0.5F;                                               // no time depends on it
+  another[30] = some[30] > 5 ? some[30] - 4.0F : some[30] + 4.0F;  // four times as slow or fast
+  const std::vector<Features> all = {some, other, another};
+  const auto leaves = model.leaves(all);
+  const auto shared = [&](size_t i) {
+    size_t n = 0;
+    for (size_t t = 0; t < leaves[0].size(); ++t) n += leaves[0][t] == leaves[i][t];
+    return static_cast<double>(n) / static_cast<double>(leaves[0].size());
+  };
+  ASSERT_EQ(leaves[0].size(), leaves[1].size());
+  EXPECT_GT(shared(1), 0.8);
+  EXPECT_LT(shared(2), shared(1) - 0.2);
+}
+
 TEST(CostModel, LearnsWhatTheAnalyticModelGetsWrong) {
   const std::vector<Sample> unseen = made_up(2, 100, 9);
   CostModel model;
