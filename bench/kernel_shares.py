@@ -36,7 +36,7 @@ def measure(model, out, seconds):
 def summary(measured):
     """Of one model: shares by kind of kernel, and of the whole."""
     kernels = measured["kernels"]
-    out = {"fma_rate": measured["fma_rate"], "memory": measured["memory"], "seconds": measured["seconds"],
+    out = {"fma_rate": measured["fma_rate"], "seconds": measured["seconds"],
            "share": weighted_share(kernels, roof)[0]}
     for which in ("product", "memory", "arithmetic"):
         share, seconds = weighted_share(kernels, lambda k: roof(k) if kind(k) == which else None)

@@ -5,8 +5,8 @@
 //                 [--slices N] [--seconds N]
 //
 // The roof of a kernel is the slower of two times: its floating-point operations at the rate of
-// FMAs on registers in the same run; and its bytes, each at the rate of the cache that would still
-// hold it when least recently used lines go first (lib/reuse.h), as driver/roofs.h measures them.
+// FMAs on registers in the same run; and plain loads of its bytes at its place in the model
+// (lib/replay.h).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -54,27 +54,6 @@ Arguments parse(int argc, char** argv) {
   return out;
 }
 
-/// The best of some measurements: a disturbed one only makes rates lower.
-driver::Roofs best_roofs() {
-  driver::Roofs out = driver::measure_roofs(1);
-  for (int i = 0; i < 4; ++i) {
-    const driver::Roofs again = driver::measure_roofs(1);
-    for (size_t m = 0; m < out.memory.size(); ++m)
-      out.memory[m].rate = std::max(out.memory[m].rate, again.memory[m].rate);
-  }
-  return out;
-}
-
-double memory_seconds(const std::vector<bench::Reuse>& reuse, const driver::Roofs& roofs) {
-  double out = 0;
-  for (const bench::Reuse& r : reuse) {
-    const auto level = std::ranges::find_if(
-        roofs.memory, [&](const auto& m) { return r.distance <= static_cast<double>(m.bytes); });
-    out += r.bytes / (level == roofs.memory.end() ? roofs.memory.back() : *level).rate;
-  }
-  return out;
-}
-
 nlohmann::json run(const Arguments& arguments) {
   const graph::Graph graph = frontend::onnx::read_model(std::filesystem::path(arguments.model), {});
   const driver::CompiledModel compiled = driver::compile_with_report(graph, arguments.options);
@@ -89,24 +68,30 @@ nlohmann::json run(const Arguments& arguments) {
 
   const std::vector<bench::KernelFacts> facts =
       bench::facts_of(compiled, driver::plan_steps(loaded.view(), loaded.variant(), shapes));
-  std::vector<std::vector<bench::Touch>> touches;
-  for (const bench::KernelFacts& f : facts) touches.push_back(f.touches);
-  const std::vector<std::vector<bench::Reuse>> reuse = bench::reuse_of(touches);
   const bench::KernelTimes times =
       bench::time_kernels(module.module(), module.inputs(), arguments.slices, arguments.seconds);
-  const driver::Roofs roofs = best_roofs();
+  const auto time_of = [&](const bench::KernelFacts& f) -> const bench::KernelTime* {
+    const auto found = times.kernels.find(static_cast<int32_t>(f.instruction));
+    return found == times.kernels.end() ? nullptr : &found->second;
+  };
+  std::vector<bench::ReplayStep> steps;
+  for (const bench::KernelFacts& f : facts)
+    if (const bench::KernelTime* t = time_of(f))
+      steps.push_back({f.touches, t->seconds / std::max(t->calls, 1)});
+  const std::vector<double> loads = bench::replay(steps, arguments.slices, arguments.seconds / 2);
 
   nlohmann::json kernels = nlohmann::json::array();
   double known = 0, all = 0;
   for (const auto& [instruction, t] : times.kernels) all += t.seconds;
-  for (size_t i = 0; i < facts.size(); ++i) {
-    const bench::KernelFacts& f = facts[i];
-    const auto found = times.kernels.find(static_cast<int32_t>(f.instruction));
-    if (found == times.kernels.end()) continue;  // not on the way that these inputs took
-    const bench::KernelTime& t = found->second;
+  size_t step = 0;
+  for (const bench::KernelFacts& f : facts) {
+    const bench::KernelTime* found = time_of(f);
+    if (!found) continue;  // not on the way that these inputs took
+    const bench::KernelTime& t = *found;
     known += t.seconds;
     double bytes = 0;
-    for (const bench::Reuse& r : reuse[i]) bytes += r.bytes;
+    for (const bench::Touch& touch : f.touches)
+      bytes += static_cast<double>(touch.bytes) * touch.times;
     kernels.push_back({{"name", f.name},
                        {"origin", f.origin},
                        {"types", f.types},
@@ -118,13 +103,13 @@ nlohmann::json run(const Arguments& arguments) {
                        {"product_flops", f.product_flops * t.calls},
                        {"bytes", bytes * t.calls},
                        {"fma_seconds", f.flops * t.calls / times.fma_rate},
-                       {"memory_seconds", memory_seconds(reuse[i], roofs) * t.calls}});
+                       {"memory_seconds", loads[step++] * t.calls}});
   }
-  nlohmann::json memory = nlohmann::json::array();
-  for (const driver::Roofs::Memory& m : roofs.memory)
-    memory.push_back({{"bytes", m.bytes}, {"rate", m.rate}});
-  return {{"fma_rate", times.fma_rate}, {"memory", memory},  {"runs", times.runs}, {"seconds", all},
-          {"other", all - known},       {"kernels", kernels}};
+  return {{"fma_rate", times.fma_rate},
+          {"runs", times.runs},
+          {"seconds", all},
+          {"other", all - known},
+          {"kernels", kernels}};
 }
 
 }  // namespace

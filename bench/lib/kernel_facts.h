@@ -6,7 +6,7 @@
 
 #include "driver/model.h"
 #include "driver/plan_steps.h"
-#include "reuse.h"
+#include "replay.h"
 
 namespace bench {
 
