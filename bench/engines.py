@@ -167,15 +167,16 @@ def checked(command):
 
 def tvm(model, inputs, threads, precision):
     """Relax with its default pipeline, which does not tune."""
-    return relax(model, inputs, precision, 0)
+    return tvm_module(model, inputs, precision, 0)
 
 
 def tvm_tuned(model, inputs, threads, precision):
-    """Relax after five minutes of MetaSchedule, every task its first trials before others get more."""
-    return relax(model, inputs, precision, 300)
+    """Relax after MetaSchedule: at most five minutes, at most 64 trials of each task. Weights stay as they lie: to pack them, it would
+    want them as inputs."""
+    return tvm_module(model, inputs, precision, 300)
 
 
-def relax(model, inputs, precision, seconds):
+def tvm_module(model, inputs, precision, seconds):
     only_f32(precision)
     import multiprocessing
     import tempfile
@@ -193,8 +194,12 @@ def relax(model, inputs, precision, seconds):
             search = multiprocessing.get_context("fork").Process(target=pipeline, args=(folder, 100000))
             search.start()
             search.join(seconds)
+            ended = search.exitcode
             search.kill()
             search.join()
+            records = Path(folder) / "database_tuning_record.json"
+            if ended not in (None, 0) or not records.exists() or not records.read_text().strip():
+                raise Unsupported(f"MetaSchedule measured nothing (it ended with status {ended})")
             return pipeline(folder, 0)
 
     def build(part):

@@ -24,20 +24,24 @@ def main():
     parser.add_argument("--folder", type=Path, default=ROOT / "build/bench/gains")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    gains = {}
+    results = args.folder / f"{machine()}-{args.seconds}s.json"
+    gains = json.loads(results.read_text()) if results.exists() else {}
     for model in sorted(MODELS.glob("*.onnx")):
         if model.stem == "empty" or (args.only and model.stem not in args.only):
             continue
         records = args.folder / f"{model.stem}-{args.seconds}s.db"
         if not records.exists():
             part = records.with_suffix(".part")
+            part.unlink(missing_ok=True)  # of a run that was killed
             tune(model, part, args.seconds)
             part.rename(records)
         untuned, tuned, again = race(model, [{}, {"records": records}, {}], args.rounds)
         gains[model.stem] = {"tuned": speed(tuned, untuned), "again": speed(again, untuned)}
         print(f"{model.stem:16} tuned {told(gains[model.stem]['tuned'])}, untuned again {told(gains[model.stem]['again'])}",
               flush=True)
-        (args.folder / f"{machine()}-{args.seconds}s.json").write_text(json.dumps(gains, indent=1))
+        results.write_text(json.dumps(gains, indent=1))
+    if not gains:
+        raise SystemExit("there are no models yet: `make bench BENCH_ARGS=\"--part race --rounds 1\"` makes them")
     all_of = verdict([(g["tuned"][0], g["tuned"][1:]) for g in gains.values()])
     noise = geomean([g["again"][0] for g in gains.values()])
     print(f"{len(gains)} models: {all_of['geomean']:.3f}x, worst {all_of['worst']:.3f}x, {all_of['worst_at_best']:.3f}x at best; "

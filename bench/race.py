@@ -21,11 +21,11 @@ BUILD = contest.ROOT / "build/bench"
 HOPELESS = 3
 #                engine and precision; with reduced precision allowed, nobody has to use it
 TABLES = {"f32": [("tilewright", "f32"), ("onnxruntime", "f32"), ("openvino", "f32"), ("torch_compile", "f32"), ("iree", "f32"),
-                  ("tvm", "f32")],
+                  ("tvm", "f32"), ("tvm_tuned", "f32")],
           "bf16": [("tilewright", "bf16"), ("onnxruntime", "f32"), ("openvino", "f32"), ("openvino", "bf16"),
                    ("torch_compile", "f32"), ("torch_compile", "bf16")]}
 WHEELS = {"onnxruntime": "onnxruntime", "openvino": "openvino", "torch_compile": "torch", "iree": "iree-base-compiler",
-          "tvm": "apache-tvm"}
+          "tvm": "apache-tvm", "tvm_tuned": "apache-tvm"}
 
 
 def label(engine, precision):

@@ -3,7 +3,7 @@
 import kernel_shares
 from stats import verdict
 
-SHOWN = ["tilewright", "tilewright bf16", "onnxruntime", "openvino", "openvino bf16", "torch_compile", "torch_compile bf16", "iree", "tvm"]
+SHOWN = ["tilewright", "tilewright bf16", "onnxruntime", "openvino", "openvino bf16", "torch_compile", "torch_compile bf16", "iree", "tvm", "tvm_tuned"]
 
 
 def ms(seconds):

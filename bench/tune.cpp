@@ -10,8 +10,12 @@
 // is not measured again, whoever proposes it, and a search that it holds is not repeated.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
+#include <map>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <sstream>
 
 #include "lower/to_blocks.h"
@@ -48,7 +52,7 @@ struct Bench {
   TuneResults& results;
   tune::LocalRunner& runner;
   tune::LocalRunner& longer;
-  double measured = 0, seconds = 0;  // trials, and how long they took with all that belongs to them
+  double measured = 0, seconds = 0;  // trials, and how long they took with the search for them
 
   const std::string& name() const { return task->name; }
 
@@ -63,7 +67,6 @@ struct Bench {
       }
     const std::vector<tune::Measurement> all = runner.measure(fresh);
     for (size_t i = 0; i < fresh.size(); ++i) results.add(name(), names[i], all[i]);
-    measured += static_cast<double>(fresh.size());
     std::vector<tune::Trial> out;
     for (const tune::Point& p : points) out.push_back({p, known[space.encode(p)].first.median});
     return out;
@@ -71,8 +74,7 @@ struct Bench {
 
   void run(tune::Strategy strategy, uint64_t seed, size_t trials) {
     const TuneResults::Run run = {name(), std::string(tune::name(strategy)), seed};
-    if (results.run(run).size() >= trials) return;
-    const Clock::time_point start = Clock::now();
+    if (results.run(run).trials >= trials) return;
     tune::CostModel model;
     tune::Search search(
         space,
@@ -80,27 +82,51 @@ struct Bench {
         {.model = &model, .spec = &task->target, .constants = task->constants});
     std::vector<std::string> points;
     while (points.size() < trials && !search.done()) {
+      const Clock::time_point start = Clock::now();
+      const size_t before = results.points(name()).size();
       const auto batch = search.propose(std::min(kBatch, trials - points.size()));
       if (batch.empty()) break;
       search.report(measure(batch));
+      if (results.points(name()).size() == before + batch.size()) {  // none was known
+        measured += static_cast<double>(batch.size());
+        seconds += seconds_since(start);
+      }
       for (const tune::Point& p : batch) points.push_back(space.encode(p));
     }
-    results.finish(run, std::move(points));
-    seconds += seconds_since(start);
+    results.finish(run, {std::move(points), trials});
   }
 
-  /// The best point, which stays the best when it is measured again: of many, the best is also the
-  /// luckiest. Null when every point has failed.
-  const std::pair<const std::string, KnownPoint>* best() {
+  /// The time of the best of these points, which stays the best when it is measured again: of many,
+  /// the best is also the luckiest. Infinite when every point has failed.
+  double best(const std::vector<std::string>& among) {
     auto& known = results.points(name());
     while (true) {
       const auto at = std::ranges::min_element(
-          known, {}, [](const auto& p) { return p.second.ratio().median; });
-      if (at == known.end() || !std::isfinite(at->second.ratio().median)) return nullptr;
-      if (at->second.confirmed) return &*at;
-      const tune::Candidate again{task, space.apply(space.decode(at->first)).trace()};
-      results.confirm(name(), at->first, longer.measure({&again, 1}).front());
+          among, {}, [&](const std::string& p) { return known[p].ratio().median; });
+      if (at == among.end()) return INFINITY;
+      const KnownPoint& point = known[*at];
+      if (point.confirmed || !std::isfinite(point.first.median)) return point.ratio().median;
+      const tune::Candidate again{task, space.apply(space.decode(*at)).trace()};
+      results.confirm(name(), *at, longer.measure({&again, 1}).front());
     }
+  }
+
+  std::vector<std::string> all_points() {
+    std::vector<std::string> out;
+    for (const auto& [point, known] : results.points(name())) out.push_back(point);
+    return out;
+  }
+
+  /// Forgets what the space does not have any more.
+  void forget_others() {
+    std::erase_if(results.points(name()), [&](const auto& known) {
+      try {
+        space.decode(known.first);
+        return false;
+      } catch (const Error&) {
+        return true;
+      }
+    });
   }
 
   bool reaches(const std::string& point, double best) {
@@ -205,15 +231,14 @@ void print_trials(std::vector<Bench>& benches, const std::vector<tune::Strategy>
   for (const tune::Strategy s : strategies) std::printf(" %10s", std::string(name(s)).c_str());
   std::printf("   trials to 90 %%, median of %lu seeds\n", static_cast<unsigned long>(seeds));
   for (Bench& bench : benches) {
-    const auto* best = bench.best();
-    if (!best) continue;
-    const double ratio = best->second.ratio().median;
+    const double ratio = bench.best(bench.all_points());
     std::printf("%-24s %10.2g %11.2fx", bench.name().c_str(), bench.space.size().points, 1 / ratio);
     for (const tune::Strategy s : strategies) {
       std::vector<double> counts;
       size_t all = 0, hits = 0;
       for (uint64_t seed = 1; seed <= seeds; ++seed) {
-        const auto& run = bench.results.run({bench.name(), std::string(name(s)), seed});
+        const std::vector<std::string>& run =
+            bench.results.run({bench.name(), std::string(name(s)), seed}).points;
         if (run.empty()) continue;
         counts.push_back(bench.trials_to(run, ratio));
         all += run.size();
@@ -254,9 +279,7 @@ schedule::Trace plain_trace(const tune::Task& task) {
 }
 
 void print_template(Bench& bench, bool invented) {
-  const auto* best = bench.best();
-  if (!best) return;
-  const double ratio = best->second.ratio().median;
+  const double ratio = bench.best(bench.results.run({bench.name(), "learned", 1}).points);
   std::printf("%-24s %10.2g points %6.2fx over the default schedule", bench.name().c_str(),
               bench.space.size().points, 1 / ratio);
   if (invented) {
@@ -279,7 +302,7 @@ int usage() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const std::string part = argc > 1 ? argv[1] : "";
   std::map<std::string, std::string> options = {{"--trials", "128"},
                                                 {"--seeds", "10"},
@@ -296,7 +319,7 @@ int main(int argc, char** argv) {
 
   const ir::TargetSpec target = target::host_target();
   const int64_t block = target.lanes(32);  // as layouts are assigned
-  TuneResults results(options["--results"]);
+  TuneResults results(options["--results"], tune::target_text(target));
   tune::LocalRunner runner;
   tune::LocalRunner longer({.sample_seconds = 0.3, .repeats = 61});
   std::vector<Bench> benches;
@@ -307,6 +330,7 @@ int main(int argc, char** argv) {
           c.name, lower::to_blocks(te::parse_program(c.text)), {"W", "wb"}, target));
       benches.push_back({task, tune::cpu_space(task->func, task->target, task->constants), results,
                          runner, longer});
+      benches.back().forget_others();
     }
   };
   if (part == "template") {
@@ -335,4 +359,7 @@ int main(int argc, char** argv) {
   if (measured > 0)
     std::printf("%.0f trials measured in %.0f s: %.1f a second\n", measured, seconds,
                 measured / seconds);
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }

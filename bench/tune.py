@@ -22,7 +22,7 @@ WIDTH, HEIGHT, GAP, COLUMNS = 260, 170, 46, 3
 
 def curves_of(path):
     """{task: {strategy: [curve of speeds, …]}}; of points that were measured twice, the second time counts."""
-    first, again, runs = {}, {}, []
+    first, again, runs = {}, {}, {}
     for line in path.read_text().splitlines():
         try:
             entry = json.loads(line)
@@ -33,12 +33,12 @@ def curves_of(path):
         elif "confirm" in entry:
             again[entry["task"], entry["confirm"]] = entry["ratio"]
         elif "points" in entry:
-            runs.append(entry)
+            runs[entry["task"], entry["strategy"], entry["seed"]] = entry["points"]
     ratios = first | again
     out = collections.defaultdict(lambda: collections.defaultdict(list))
-    for run in runs:
-        speeds = [1 / ratios[run["task"], p] if ratios.get((run["task"], p)) else 0 for p in run["points"]]
-        out[run["task"]][run["strategy"]].append(list(itertools.accumulate(speeds, max)))
+    for (task, strategy, _), points in runs.items():
+        speeds = [1 / ratios[task, p] if ratios.get((task, p)) else 0 for p in points]
+        out[task][strategy].append(list(itertools.accumulate(speeds, max)))
     return out
 
 

@@ -22,7 +22,7 @@ def tune(model, records, seconds):
 def race(model, variants, rounds, seconds=0.1):
     """Seconds of each round's calls of each variant: what tw.compile gets beside the model."""
     given = dict(np.load(model.with_suffix(".npz")))
-    modules = [tw.compile(model, threads=1, shipped_records=False, **more) for more in variants]
+    modules = [tw.compile(model, threads=1, shipped_records=False, cache=False, **more) for more in variants]
     times = [[] for _ in modules]
     for turn in range(rounds):
         for i in np.roll(range(len(modules)), turn):

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,25 +29,32 @@ struct KnownPoint {
 
 class TuneResults {
  public:
-  explicit TuneResults(std::string path);
+  /// Throws std::runtime_error for a file of another machine, or one that cannot be written.
+  TuneResults(std::string path, const std::string& machine);
 
   using Points = std::map<std::string, KnownPoint>;
   using Run = std::tuple<std::string, std::string, uint64_t>;  // task, strategy, seed
 
   Points& points(const std::string& task) { return points_[task]; }
-  /// The points of a search in their order; empty when it has not run.
-  const std::vector<std::string>& run(const Run& run) { return runs_[run]; }
+  /// The points of a search in their order, and how many it was to try at most.
+  struct Proposed {
+    std::vector<std::string> points;
+    size_t trials = 0;
+  };
+  const Proposed& run(const Run& run) { return runs_[run]; }
 
   void add(const std::string& task, const std::string& point,
            const tilewright::tune::Measurement& m);
   void confirm(const std::string& task, const std::string& point,
                const tilewright::tune::Measurement& m);
-  void finish(const Run& run, std::vector<std::string> points);
+  void finish(const Run& run, Proposed proposed);
 
  private:
+  void write(const std::string& line) const;
+
   std::string path_;
   std::map<std::string, Points> points_;
-  std::map<Run, std::vector<std::string>> runs_;
+  std::map<Run, Proposed> runs_;
 };
 
 }  // namespace bench

@@ -81,7 +81,9 @@ def mistake_of_the_peer(model, output, feeds):
             return "a reduction of nothing"
         if node.op_type == "MatMul" and given is not None and np.size(given) == 0:
             return "a product of nothing, which it leaves unset,"
-        if node.op_type == "Gemm" and given is not None and np.size(given) == 0:
+        attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        if (node.op_type == "Gemm" and given is not None and np.size(given) == 0 and len(node.input) > 2
+                and attributes.get("beta", 1.0) != 1.0):
             return "a product of nothing, with an addend that it does not scale by beta"
         if node.op_type in ("MaxPool", "AveragePool", "LpPool") and given is not None and window_too_large(node, given.shape):
             return "a pooling window that does not fit"

@@ -12,9 +12,9 @@ namespace {
 
 // Of the annealing, in binary logarithms of time: at first twice as slow is accepted now and then.
 constexpr double kHot = 1.0, kCold = 0.05;
-// How much a point is worth that shares no leaf of the trees with any that was measured: by the
-// trees in standard deviations of the scores that they give to those, by the analytic model in
-// binary logarithms of time.
+// How much a point is worth that is like none that was measured: by the trees in standard
+// deviations of the scores that they give to those, by the analytic model in binary logarithms of
+// time.
 constexpr double kNovel = 2.0, kNovelByAnalytic = 0.3;
 constexpr size_t kPool = 512;       // points that a batch is picked from
 constexpr double kOptimism = 1;     // standard deviations that trees are apart
@@ -25,27 +25,34 @@ struct Scored {
   double score = 0;
 };
 
-/// Knows how much a program is like those that were measured.
-class Measured {
- public:
-  using Leaves = std::vector<float>;
-  void add(Leaves leaves) { known_.push_back(std::move(leaves)); }
-  /// 1 where it shares no leaf with any of them, 0 where all with one.
-  double novelty(const Leaves& leaves) const {
-    double most = 0;
-    for (const Leaves& k : known_) most = std::max(most, alike(k, leaves));
-    return 1 - most;
-  }
-  /// The share of their leaves that is the same.
-  static double alike(const Leaves& a, const Leaves& b) {
-    size_t same = 0;
-    for (size_t i = 0; i < a.size(); ++i) same += a[i] == b[i];
-    return a.empty() ? 0 : static_cast<double>(same) / static_cast<double>(a.size());
-  }
+/// What a point is told from others by: the leaves of the trees that it falls into, or the values
+/// of its knobs while there are no trees.
+using Marks = std::vector<float>;
 
- private:
-  std::vector<Leaves> known_;
-};
+/// The share of their marks that is the same.
+double alike(const Marks& a, const Marks& b) {
+  size_t same = 0;
+  for (size_t i = 0; i < a.size(); ++i) same += a[i] == b[i];
+  return a.empty() ? 0 : static_cast<double>(same) / static_cast<double>(a.size());
+}
+
+/// 1 where it shares no mark with any of them, 0 where all with one.
+double novelty(const Marks& marks, const std::vector<Marks>& known) {
+  double most = 0;
+  for (const Marks& k : known) most = std::max(most, alike(k, marks));
+  return 1 - most;
+}
+
+/// The points must have features.
+template <class State>
+std::vector<Marks> marks_of(State& state, const std::vector<Point>& points) {
+  std::vector<Features> rows;
+  for (const Point& p : points) rows.push_back(*state.features_of(p));
+  std::vector<Marks> out = state.guide.model->leaves(rows);
+  for (size_t i = 0; i < points.size(); ++i)
+    if (out[i].empty()) out[i].assign(points[i].choice.begin(), points[i].choice.end());
+  return out;
+}
 
 double deviation(const std::vector<double>& scores) {
   const auto n = static_cast<double>(scores.size());
@@ -59,16 +66,16 @@ double deviation(const std::vector<double>& scores) {
 /// taken.
 template <class State, class Take>
 void pick(State& state, const std::vector<Scored>& pool, size_t count, double worth,
-          Measured& measured, Take&& take) {
-  std::vector<Features> rows;
-  for (const Scored& s : pool) rows.push_back(*state.features_of(s.point));
-  const std::vector<Measured::Leaves> leaves = state.guide.model->leaves(rows);
+          std::vector<Marks>& measured, Take&& take) {
+  std::vector<Point> points;
+  for (const Scored& s : pool) points.push_back(s.point);
+  const std::vector<Marks> marks = marks_of(state, points);
   struct Left {
     size_t at;
     double novelty;
   };
   std::vector<Left> left;
-  for (size_t i = 0; i < pool.size(); ++i) left.push_back({i, measured.novelty(leaves[i])});
+  for (size_t i = 0; i < pool.size(); ++i) left.push_back({i, novelty(marks[i], measured)});
   for (size_t taken = 0; taken < count && !left.empty();) {
     const auto best = std::ranges::max_element(
         left, {}, [&](const Left& l) { return pool[l.at].score + worth * l.novelty; });
@@ -76,9 +83,8 @@ void pick(State& state, const std::vector<Scored>& pool, size_t count, double wo
     left.erase(best);
     if (!take(pool[at].point)) continue;
     ++taken;
-    measured.add(leaves[at]);
-    for (Left& l : left)
-      l.novelty = std::min(l.novelty, 1 - Measured::alike(leaves[at], leaves[l.at]));
+    measured.push_back(marks[at]);
+    for (Left& l : left) l.novelty = std::min(l.novelty, 1 - alike(marks[at], marks[l.at]));
   }
 }
 
@@ -167,17 +173,24 @@ void Search::State::propose_learned(size_t count, std::vector<Point>& out) {
       scores.push_back(g.score + kOptimism * g.doubt);
     return scores;
   };
-  std::vector<Features> known;
+  std::vector<Point> known;
+  std::vector<double> known_scores;
   for (const Trial& t : trials)
     if (space.legal(t.point))
-      if (const auto& f = features_of(t.point)) known.push_back(*f);
-  Measured measured;
-  for (auto& leaves : guide.model->leaves(known)) measured.add(std::move(leaves));
+      if (const auto& f = features_of(t.point)) {
+        known.push_back(t.point);
+        known_scores.push_back(guide.model->score(*f));
+      }
+  known.insert(known.end(), out.begin(), out.end());
+  std::vector<Marks> measured = marks_of(*this, known);
 
   const size_t by_trees = chosen - std::min(chosen, out.size() + by_analytic);
-  if (by_trees > 0)
-    pick(*this, anneal(*this, starts(chains), kPool, learned), by_trees,
-         kNovel * deviation(guide.model->scores(known)), measured, add);
+  if (by_trees > 0) {
+    const std::vector<Scored> pool = anneal(*this, starts(chains), kPool, learned);
+    if (known_scores.empty())
+      for (const Scored& s : pool) known_scores.push_back(s.score);
+    pick(*this, pool, by_trees, kNovel * deviation(known_scores), measured, add);
+  }
 
   // Trees that have seen one kind of points praise it: the analytic model knows others.
   const auto analytic = [](std::span<const Features> rows) {

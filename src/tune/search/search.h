@@ -24,7 +24,7 @@ struct Guide {
 };
 
 enum class Strategy : uint8_t {
-  Learned,    // annealing over the cost model, batches that cover many values
+  Learned,    // annealing over the cost model, batches of points that differ
   Annealing,  // the same walk over measured times alone
   Random,
   Grid,  // in the order of candidates, evenly spread over the space

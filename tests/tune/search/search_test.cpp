@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <set>
 
 #include "common/errors.h"
@@ -91,6 +92,40 @@ TEST(Search, LearnedFindsMoreThanChance) {
     random += std::log(best_of(run(without, space, 32)));
   }
   EXPECT_LT(learned, random);
+}
+
+/// 512 points: tiles of 8 sizes, of each 64 that differ in what no model sees.
+Space tiles_with_labels() {
+  return Space(matmul(), {"labelled", [](Schedule& s, Knobs& k) {
+                            const int64_t rows = k.number("rows", {1, 2, 3, 4, 6, 8, 12, 16});
+                            std::vector<int64_t> labels(64);
+                            std::iota(labels.begin(), labels.end(), 0);
+                            const int64_t label = k.number("label", labels);
+                            const auto [y, x, r] = s.loops<3>("C");
+                            const auto [y0, y1] = s.split<2>(y, {schedule::kOpen, rows});
+                            const auto [x0, x1] = s.split<2>(x, {schedule::kOpen, 16});
+                            s.reorder({y0, x0, r, y1, x1});
+                            s.vectorize(x1);
+                            s.unroll(y1);
+                            s.annotate(y0, "label", label);
+                          }});
+}
+
+size_t sizes_in(const std::vector<Point>& batch, const Space& space) {
+  std::set<std::string> sizes;
+  for (const Point& p : batch) {
+    const std::string text = space.encode(p);
+    sizes.insert(text.substr(0, text.find(' ')));
+  }
+  return sizes.size();
+}
+
+TEST(Search, TheFirstBatchIsNotManyVariantsOfOnePoint) {
+  const Space space = tiles_with_labels();
+  const ir::TargetSpec spec = wide_machine();
+  CostModel model;
+  Search search(space, {.seed = 5, .explore = 0}, {.model = &model, .spec = &spec});
+  EXPECT_GE(sizes_in(search.propose(8), space), 4u);
 }
 
 TEST(Search, TriesAllOfASmallSpace) {
