@@ -200,7 +200,7 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
   if (!sides.empty()) round_up_tiles(s, stage, block, sides);
 
   const std::vector<LoopRef> loops = s.loops(block);
-  std::vector<LoopRef> outer, blocks, rows, columns, lanes;
+  std::vector<LoopRef> units, outer, blocks, rows, columns, lanes;  // units: of one iteration
   std::optional<LoopRef> nearest;
   // A single block still needs a loop around its tile.
   const bool single = std::ranges::none_of(v.order, [&](int64_t at) {
@@ -212,6 +212,7 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
     const size_t iter = t.spatial[i];
     const Cut c = cut(s, loops[iter], iters[iter].extent, v.tiles[i][0], width_of(t, v, i),
                       single && at == v.order.front());
+    if (!c.outer && !c.block && !c.inner) units.push_back(loops[iter]);
     if (c.outer) outer.push_back(*c.outer);
     if (c.block && i == v.inner)
       nearest = *c.block;
@@ -227,7 +228,8 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
   }
   std::vector<LoopRef> around = outer;
   around.insert(around.end(), blocks.begin(), blocks.end());
-  std::vector<LoopRef> order = around, terms;
+  std::vector<LoopRef> order = units, terms;
+  order.insert(order.end(), around.begin(), around.end());
   std::vector<ir::Expr> extents;
   for (const int64_t at : v.terms) {
     terms.push_back(loops[t.reduced[static_cast<size_t>(at)]]);
@@ -259,7 +261,7 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
       const int64_t piece = piece_of(t, v, *each.operand, each.operand->iters.size() - 1);
       if (piece > 1) width = piece;
     }
-    as_inner_map(s, each.block, depth, width);
+    as_inner_map(s, each.block, units.size() + depth, width);
   }
   unroll_terms(s, terms, extents, v.unroll);
   const auto [vectors, lane] = s.split<2>(lanes.front(), {kOpen, t.lanes});
@@ -276,7 +278,7 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
   for (const BlockRef& b : tiles) {
     const std::vector<LoopRef> own = s.loops(b);
     as_vectors(s, own.back(), t.lanes);
-    for (size_t i = around.size(); i + 1 < own.size(); ++i) s.unroll(own[i]);
+    for (size_t i = units.size() + around.size(); i + 1 < own.size(); ++i) s.unroll(own[i]);
   }
   keep_whole_vectors(s, stage, block, v.in_registers ? buffer : buffer + "_register", t.lane,
                      t.lanes);

@@ -90,6 +90,12 @@ inline const Operator kCommon[] = {
      "  Z[h in 2, s in 16] = sum(t in 17) E[h, s, t]\n"
      "  P[h in 2, s in 16, t in 17] = E[h, s, t] / Z[h, s]\n"
      "  O[h in 2, s in 16, d in 8] = sum(t in 17) P[h, s, t] * V[h, t, d]\n  return O\n}"},
+    {"recurrence",  // the steps want their products with a dimension of 1
+     "te k(X: f32[5, 6], W: f32[6, 12], h0: f32[1, 12]) {\n"
+     "  P[t in 5, b in 1, j in 12] = sum(k in 6) X[t, k] * W[k, j]\n"
+     "  h = scan(t in 5, prev = h0) {\n"
+     "    next[b in 1, j in 12] = max(P[t, b, j] - prev[b, j] * 0.5, 0.0)\n"
+     "    yield next\n  }\n  return h\n}"},
     {"transpose", "te k(A: f32[24, 40]) {\n  B[i in 40, j in 24] = A[j, i]\n  return B\n}"},
     {"two_products",
      "te k(A: f32[9, 8], B: f32[8, 17], C: f32[17, 20]) {\n"
