@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/kernel_cache.h"
-#include "driver/roofs.h"
 #include "driver/run_model.h"
 #include "frontend/onnx/import.h"
 #include "kernel_facts.h"
