@@ -60,8 +60,8 @@ constexpr int kAllowed[] = {
     SYS_seccomp,          // can only take more away
 };
 
-/// Lets pass what is allowed and signals to the process itself, as abort() sends them; everything
-/// else gets `action`.
+/// Lets pass what is allowed, signals to the process itself, as abort() sends them, and that a
+/// thread chooses its own processors, as workers of a pool do; everything else gets `action`.
 bool install(uint32_t action) {
 #ifdef SYS_seccomp
   const auto load = [](size_t field) {  // of 64 bits the low half: it comes first on our machines
@@ -81,10 +81,15 @@ bool install(uint32_t action) {
     code.push_back(skip_unless(static_cast<uint32_t>(call), 1));
     code.push_back(give(SECCOMP_RET_ALLOW));
   }
-  code.push_back(skip_unless(SYS_tgkill, 3));
-  code.push_back(load(offsetof(seccomp_data, args)));
-  code.push_back(skip_unless(static_cast<uint32_t>(getpid()), 1));
-  code.push_back(give(SECCOMP_RET_ALLOW));
+  const auto allow_for = [&](int call, pid_t whom) {  // its first argument
+    code.push_back(skip_unless(static_cast<uint32_t>(call), 4));
+    code.push_back(load(offsetof(seccomp_data, args)));
+    code.push_back(skip_unless(static_cast<uint32_t>(whom), 1));
+    code.push_back(give(SECCOMP_RET_ALLOW));
+    code.push_back(give(action));
+  };
+  allow_for(SYS_tgkill, getpid());
+  allow_for(SYS_sched_setaffinity, 0);
   code.push_back(give(action));
   const sock_fprog program{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;

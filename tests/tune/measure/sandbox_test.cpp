@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <new>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -92,6 +93,19 @@ TEST(Sandbox, SocketsProcessesAndSignalsToOthersAreForbidden) {
   EXPECT_EQ(signal_of([] { (void)kill(getppid(), 0); }), SIGSYS);
   EXPECT_EQ(signal_of([] { execl("/bin/true", "true", nullptr); }), SIGSYS);
   EXPECT_EQ(signal_of([] { std::abort(); }), SIGABRT);
+}
+
+TEST(Sandbox, AThreadChoosesItsOwnProcessorsAndNobodyElses) {
+  cpu_set_t cpus;
+  ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+  const auto end = [&](pid_t whom) {
+    return end_of([&](const Link& link) {
+      end_on_violation();
+      link.send(sched_setaffinity(whom, sizeof cpus, &cpus) == 0 ? "chosen" : "refused");
+    });
+  };
+  EXPECT_EQ(end(0).said, "chosen");  // workers of a pool leave the caller's
+  EXPECT_EQ(end(getpid()).signal, SIGSYS);
 }
 
 TEST(Sandbox, MemoryHasALimit) {
