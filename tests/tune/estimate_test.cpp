@@ -53,5 +53,21 @@ TEST(Estimate, HalfVectorsCostWhatTheMachineSays) {
   EXPECT_DOUBLE_EQ(estimated_cycles(halves, spec, {"W", "b"}), as_wide / 2);
 }
 
+TEST(Estimate, WeightsThatNoCacheKeepsCountBesideTheProducts) {
+  ir::TargetSpec spec = target::parse_target("x86-64-v3");
+  const ir::LoopFunc product = blocks_of(
+      "te p(X: f32[64, 512], W: f32[512, 512]) {\n"
+      "  Y[y in 64, x in 512] = sum(k in 512) X[y, k] * W[k, x]\n  return Y\n}");
+  const double bytes = 512 * 512 * 4;
+  spec.l2_bytes = 512 << 10;
+  spec.rates.bytes[2] = 16;
+  const double fast = estimated_cycles(product, spec, {"W"});
+  EXPECT_GT(fast, 2 * bytes / 16);  // most of it are products
+  spec.rates.bytes[2] = 8;
+  EXPECT_DOUBLE_EQ(estimated_cycles(product, spec, {"W"}), fast + bytes / 16);
+  spec.l2_bytes = 2 << 20;
+  EXPECT_DOUBLE_EQ(estimated_cycles(product, spec, {"W"}), fast - bytes / 16);
+}
+
 }  // namespace
 }  // namespace tilewright::tune
