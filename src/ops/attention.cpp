@@ -190,9 +190,10 @@ std::vector<te::Tensor> define_probs(const Call& call) {
     return te::select(m == te::cast(acc, -kInf), te::cast(acc, 0), m);
   });
   const te::Tensor e = te::exp(logits - shift);
-  const te::Tensor sum = te::map(
-      te::sum_over(e, 3), [&](const Expr& s) { return te::select(s == 0, te::cast(acc, 1), s); });
-  te::Tensor probs = e / sum;
+  const te::Tensor share = te::map(te::sum_over(e, 3), [&](const Expr& s) {
+    return te::cast(acc, 1) / te::select(s == 0, te::cast(acc, 1), s);
+  });
+  te::Tensor probs = e * share;
   if (masks)
     probs = te::map(probs, te::max_over(added, 3), [&](const Expr& p, const Expr& most) {
       return te::select(most == te::cast(acc, -kInf), te::cast(acc, 0), p);

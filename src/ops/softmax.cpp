@@ -35,7 +35,10 @@ std::vector<te::Tensor> softmax(const Call& call) {
   const ir::Elem elem = call.elem(0);
   const std::vector<int> axes = axes_of(call);
   const te::Tensor e = te::exp(shifted(as(wide(elem), call.in(0)), axes));
-  return {as(elem, e / reduce_dims(e, axes, te::sum))};
+  // One division for each sum: it takes as long as many products.
+  const te::Tensor share = te::map(reduce_dims(e, axes, te::sum),
+                                   [&](const Expr& s) { return te::cast(e.elem(), 1) / s; });
+  return {as(elem, e * share)};
 }
 
 std::vector<te::Tensor> log_softmax(const Call& call) {

@@ -83,7 +83,7 @@ void reduce_in_chains(Schedule& s, const Stage& stage, int64_t lanes) {
   s.decompose_reduction(combined, s.loops(combined).back());
   for (const std::string& b : {name + "_rf_init", name + "_rf", name}) {
     const std::vector<LoopRef> loops = s.loops(b);
-    as_vectors(s, loops.back(), lanes);
+    s.vectorize(loops.back());  // at once: two registers become one before its lanes are combined
     s.unroll(loops[loops.size() - 2]);
   }
 }
