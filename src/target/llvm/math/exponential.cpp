@@ -29,23 +29,35 @@ Num q_of(Num r) {
   return poly(r, {0x1.fffffcp-2, 0x1.555492p-3, 0x1.5558f2p-5, 0x1.1239e2p-7, 0x1.6a2432p-10});
 }
 
+int bias(Num x) { return x.wide() ? 1023 : 127; }
+
+/// An integer n as n + magic + 2 bias: its low bits are n + 2 bias.
+struct Integer {
+  Num sum;
+  static double offset(Num x) { return magic(x) + 2 * bias(x); }
+  Num value() const { return sum - offset(sum); }
+};
+
 /// x = n ln2 + r
 struct Reduced {
-  Num n;  // integral
+  Integer n;
   Num r;
 };
 Reduced reduce(Num x) {
   const bool wide = x.wide();
-  const Num n = fma(x, kLog2E, magic(x)) - magic(x);
-  return {n, fma(n, wide ? -kLn2Low64 : -kLn2Low32, fma(n, wide ? -kLn2High64 : -kLn2High32, x))};
+  const Integer integer{fma(x, kLog2E, Integer::offset(x))};
+  const Num n = integer.value();
+  return {integer,
+          fma(n, wide ? -kLn2Low64 : -kLn2Low32, fma(n, wide ? -kLn2High64 : -kLn2High32, x))};
+}
+
+/// The float of these exponent bits, of which the low ones alone count.
+Num of_exponent(Num like, Int bits) {
+  return like.from_bits(bits << (like.wide() ? uint64_t{52} : uint64_t{23}));
 }
 
 /// 2^n for n within the exponents of normal numbers.
-Num power_of_two(Num n) {
-  const int mantissa = n.wide() ? 52 : 23, bias = n.wide() ? 1023 : 127;
-  // The sum's low bits are n + bias; shifting leaves just them.
-  return n.from_bits((n + (magic(n) + bias)).bits() << static_cast<uint64_t>(mantissa));
-}
+Num power_of_two(Num n) { return of_exponent(n, (n + (magic(n) + bias(n))).bits()); }
 
 /// An instruction that comes in vectors of 512 bits only, on lanes of any number.
 Num on_512(Num x, Num y, FunctionRef<ll::Value*(ll::Value*, ll::Value*)> instruction) {
@@ -110,30 +122,36 @@ Num within(Num x, double bound) {
   });
 }
 
+/// y 2^n in two steps, since 2^n alone may be out of range; only the second can round. Each half of
+/// n + 2 bias is an exponent with its bias.
+Num scale(Num y, Integer n) {
+  if (y.b->spec.isa.has(ir::Isa::Avx512)) return scalef(y, n.value());
+  const Int all = n.sum.bits(), half = halved(all);
+  return y * of_exponent(y, half) * of_exponent(y, all - half);
+}
+
 }  // namespace
 
 Num scale(Num y, Num n) {
   if (y.b->spec.isa.has(ir::Isa::Avx512)) return scalef(y, n);
-  // In two steps, since 2^n alone may be out of range; only the second can round.
-  const Num half = fma(n, 0.5, magic(n)) - magic(n);
-  return y * power_of_two(half) * power_of_two(n - half);
+  return scale(y, Integer{n + Integer::offset(n)});
 }
 
 Num exp_of(Num x) {
-  const auto of_reduced = [](Num n, Num r) { return scale(fma(r, fma(r, q_of(r), 1.0), 1.0), n); };
+  const auto of_reduced = [](Num r) { return fma(r, fma(r, q_of(r), 1.0), 1.0); };
   if (x.b->spec.isa.has(ir::Isa::Avx512)) {
     // vscalef makes 0, infinity or NaN of any n beyond the range, however wrong r is there.
     const auto [n, r] = reduce(x);
-    return of_reduced(n, within(r, 0.5));
+    return scale(of_reduced(within(r, 0.5)), n);
   }
   const auto [n, r] = reduce(x.wide() ? clamp(x, -746, 710) : clamp(x, -104, 89));
-  return of_reduced(n, r);
+  return scale(of_reduced(r), n);
 }
 
 Num exp2_of(Num x) {
   x = x.wide() ? clamp(x, -1076, 1025) : clamp(x, -151, 129);
-  const Num n = x + magic(x) - magic(x);
-  const Num t = x - n;
+  const Integer n{x + Integer::offset(x)};
+  const Num t = x - n.value();
   if (!x.wide()) {
     // (2^t - 1) / t
     const Num q = poly(t, {0x1.62e430p-1, 0x1.ebfbdcp-3, 0x1.c6aee8p-5, 0x1.3b2d4ep-7,
@@ -155,7 +173,7 @@ Num exp2_of_sum(Num high, Num low) {
 Num expm1_of(Num x) {
   const auto [n, r] = reduce(x.wide() ? clamp(x, -60, 710) : clamp(x, -30, 89));
   // 2^n (e^r - 1) + (2^n - 1), at half size so that 2^n stays in range
-  const Num s = power_of_two(n - 1.0);
+  const Num s = power_of_two(n.value() - 1.0);
   return copysign(fma(s, fma(r * r, q_of(r), r), s - 0.5) * 2.0, x);
 }
 

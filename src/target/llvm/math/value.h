@@ -28,6 +28,8 @@ inline Int operator&(Int x, uint64_t c) { return x & x.of(c); }
 inline Int operator<<(Int x, uint64_t n) { return {x.b, x.b->CreateShl(x.v, n)}; }
 /// Keeps the sign.
 inline Int operator>>(Int x, uint64_t n) { return {x.b, x.b->CreateAShr(x.v, n)}; }
+/// Of what has none: 64 bits need AVX-512 to keep it.
+inline Int halved(Int x) { return {x.b, x.b->CreateLShr(x.v, 1)}; }
 
 /// Lanes of f32 or of f64.
 struct Num {
