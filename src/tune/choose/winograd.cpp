@@ -87,29 +87,57 @@ void schedule_results(Schedule& s, const Stage& last, int64_t tile, const ir::Ta
 // none.
 constexpr size_t kBlocks = 2, kTileRow = 3, kTileColumn = 4, kLanes = 5;
 
-/// How many rows of tiles run together, from the input to the result, so that what they hold stays
-/// in the second cache with the weights; 0 where all rows do, where one does not, and where there
-/// would be too few tasks or too few tiles in one.
-int64_t rows_together(const Stage& moved, const Stage& products, const Stage& last,
-                      const Sizes& sizes, const ir::TargetSpec& spec) {
+/// Rows of tiles, what each holds from the input to the result, and the weights, in bytes.
+struct Bands {
+  int64_t rows = 0;
+  double each = 0, weights = 0;
+};
+/// Nothing where rows of tiles cannot run by themselves.
+std::optional<Bands> bands_of(const Stage& moved, const Stage& products, const Stage& last,
+                              const Sizes& sizes) {
   const auto& patches = moved.block->iters;
   const auto& results = products.block->iters;
   // Blocks, rows, columns and lanes: with a batch there is one more.
   if (last.block->iters.size() != 4 || patches.size() != kLanes + 1 || results.size() != kLanes + 3)
-    return 0;
+    return std::nullopt;
   const auto extent = [&](const ir::BlockIter& it) { return sizes.of(it.extent); };
-  const int64_t rows = extent(patches[kTileRow]), columns = extent(patches[kTileColumn]);
   const int64_t in = extent(patches[kBlocks]) * extent(patches[kLanes]),
                 out = extent(results[kBlocks]) * extent(results[kLanes]);
   const int64_t products_of_tile = extent(patches[0]) * extent(patches[1]);
-  const int64_t each = products_of_tile * 4 * (in + out) * columns,
-                weights = products_of_tile * 4 * in * out;
-  if (rows * each <= spec.l2_bytes) return 0;
-  const int64_t fit = (spec.l2_bytes - weights) / each;
-  const int64_t tasks = 4 * std::max(spec.cores, 4);
-  for (int64_t n = std::min(fit, rows / tasks); n >= 1; --n)
-    if (rows % n == 0 && n * columns >= tasks) return n;
-  return 0;
+  const int64_t columns = extent(patches[kTileColumn]);
+  return Bands{.rows = extent(patches[kTileRow]),
+               .each = static_cast<double>(products_of_tile * 4 * (in + out) * columns),
+               .weights = static_cast<double>(products_of_tile * 4 * in * out)};
+}
+
+/// Bytes from beyond the second cache when `n` rows run together, each time one is written counted
+/// double. Beside weights that do not fit with them, half of it is theirs.
+double far_bytes(const Bands& of, int64_t n, double l2) {
+  const double band = of.each * static_cast<double>(n);
+  const double count = static_cast<double>(of.rows) / static_cast<double>(n);
+  if (n == of.rows) return band <= l2 ? 0 : of.weights + 3 * band;
+  if (band + of.weights <= l2) return of.weights;
+  return count * (of.weights + 3 * std::max(0.0, band - l2 / 2));
+}
+
+/// How many rows of tiles run together: as the least comes from far away, with tasks for all
+/// processors; or another number that is chosen. 0: all of them, stage by stage.
+int64_t rows_together(const Bands& of, const std::string& name, const ir::TargetSpec& spec,
+                      Choices& choices) {
+  const int64_t tasks = 2 * std::max(spec.cores, 4);
+  const auto l2 = static_cast<double>(spec.l2_bytes);
+  std::vector<int64_t> possible = {0};
+  int64_t best = 0;
+  double least = far_bytes(of, of.rows, l2);
+  for (int64_t n = 1; n < of.rows; ++n) {
+    if (of.rows % n != 0) continue;
+    possible.push_back(n);
+    const double bytes = far_bytes(of, n, l2);
+    if (of.rows / n < tasks || bytes >= least) continue;
+    least = bytes;
+    best = n;
+  }
+  return choices.number(name + ".band", best, possible);
 }
 
 /// for rows of tiles { patches   for tiles { products }   results }
@@ -198,7 +226,9 @@ bool schedule_winograd(Schedule& s, const ir::TargetSpec& spec,
   if (const auto products = find_stage(func, "winograd_products")) {
     const Sizes sizes(func);
     const auto c = as_contraction(*products);
-    const int64_t rows = c ? rows_together(stages->moved, *products, stages->last, sizes, spec) : 0;
+    const auto bands =
+        c ? bands_of(stages->moved, *products, stages->last, sizes) : std::optional<Bands>();
+    const int64_t rows = bands ? rows_together(*bands, products->name(), spec, choices) : 0;
     ir::Block band = *products->block;  // what one of them computes
     if (rows > 0) band.iters[kTileRow].extent = rows;
     Stage of_band = *products;
