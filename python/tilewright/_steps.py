@@ -244,6 +244,15 @@ class Steps:
         """
         self._run("prefetch", loop_text(self, at), loop_text(self, along), string_text(self, buffer), number_text(self, distance), number_text(self, level))
 
+    def prefetch_next(self, at: Loop, along: Loop, buffer: str, level: Number) -> None:
+        """for p { for r in 0..4 { for k { S(B[p, k, …]) } } }
+          ->  for p { for r in 0..4 { for k { prefetch 2 B[(p + 1) % n, k, r * 16]  S(B[p, k, …]) } } }
+        Asks, at the head of `at`, for what its body touches of `buffer` in the next iteration of
+        `along`, a loop around it. Loops between the two that touch the same ask for a part each. Legal
+        on buffers in memory of which an iteration touches a row of known length.
+        """
+        self._run("prefetch_next", loop_text(self, at), loop_text(self, along), string_text(self, buffer), number_text(self, level))
+
     def double_buffer(self, loop: Loop, buffer: str) -> None:
         """for k { alloc B: f32[8]  S(B[i]) }  ->  alloc B: f32[2, 8]  for k { S(B[k % 2, i]) }
         Neighbouring iterations use different halves. Legal on buffers that one iteration allocates.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/program.h"
 
+#include <unordered_set>
+
 #include "ir/build.h"
 #include "support/str.h"
 
@@ -151,6 +153,23 @@ void Program::replace(const Stmt& before, const Stmt& now) {
                                        [](const ir::Buffer& b) { return b; }});
   }
   set_body(child);
+}
+
+void Program::drop_lost_prefetches() {
+  if (!asks_ahead_) return;
+  std::unordered_set<ir::Buffer> there;
+  for (const ir::Param& p : func_.params) there.insert(p.buffer);
+  set_body(ir::rewrite(
+      func_.body,
+      [&](const ir::Alloc& a, auto& self) -> Stmt {
+        there.insert(a.buffer);
+        const Stmt out = self.children(a);
+        there.erase(a.buffer);
+        return out;
+      },
+      [&](const ir::Prefetch& p, auto&) -> Stmt {
+        return there.contains(p.buffer) ? Stmt::of(p) : ir::nothing();
+      }));
 }
 
 std::string Program::fresh_block_name(const std::string& wanted) const {

@@ -52,6 +52,12 @@ class Program {
   void set_body(ir::Stmt body) { func_ = func_.with_body(std::move(body)); }
   void set_func(ir::LoopFunc func) { func_ = std::move(func); }
 
+  /// Says that statements ask for elements in advance from now on.
+  void asks_ahead() { asks_ahead_ = true; }
+  /// Takes out those whose buffer is not there any more: other steps move and remove buffers as if
+  /// nobody asked for them.
+  void drop_lost_prefetches();
+
   /// A name like `wanted` that no block has.
   std::string fresh_block_name(const std::string& wanted) const;
 
@@ -65,6 +71,7 @@ class Program {
   std::vector<ir::Instruction> instructions_;
   std::map<std::string, Result> names_;
   std::map<std::string, int64_t> decisions_;
+  bool asks_ahead_ = false;
 };
 
 /// The loops of `func` with variable `var`, the blocks by name; null when absent.

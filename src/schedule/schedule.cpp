@@ -35,6 +35,7 @@ std::vector<std::string> Schedule::run(Step step) {
   Results results;
   try {
     results = std::visit([&](const auto& s) { return s.apply(next); }, line.step);
+    next.drop_lost_prefetches();
   } catch (const Error& e) {
     Diagnostic d = e.diagnostic;
     d.notes.push_back(str("in the step `", print(line), "`"));

@@ -92,6 +92,9 @@ class Schedule {
                 Number level) {
     run(Prefetch{at, along, std::move(buffer), std::move(distance), std::move(level)});
   }
+  void prefetch_next(const LoopRef& at, const LoopRef& along, std::string buffer, Number level) {
+    run(PrefetchNext{at, along, std::move(buffer), std::move(level)});
+  }
   void double_buffer(const LoopRef& loop, std::string buffer) {
     run(DoubleBuffer{loop, std::move(buffer)});
   }

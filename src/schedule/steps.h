@@ -398,6 +398,21 @@ struct Prefetch {
   Results apply(Program& program) const;
 };
 
+/// for p { for r in 0..4 { for k { S(B[p, k, …]) } } }
+///   ->  for p { for r in 0..4 { for k { prefetch 2 B[(p + 1) % n, k, r * 16]  S(B[p, k, …]) } } }
+/// Asks, at the head of `at`, for what its body touches of `buffer` in the next iteration of
+/// `along`, a loop around it. Loops between the two that touch the same ask for a part each. Legal
+/// on buffers in memory of which an iteration touches a row of known length.
+struct PrefetchNext {
+  LoopRef at, along;
+  std::string buffer;
+  Number level;
+  static constexpr std::string_view name = "prefetch_next";
+  static constexpr auto fields =
+      members(&PrefetchNext::at, &PrefetchNext::along, &PrefetchNext::buffer, &PrefetchNext::level);
+  Results apply(Program& program) const;
+};
+
 /// for k { alloc B: f32[8]  S(B[i]) }  ->  alloc B: f32[2, 8]  for k { S(B[k % 2, i]) }
 /// Neighbouring iterations use different halves. Legal on buffers that one iteration allocates.
 struct DoubleBuffer {
@@ -539,7 +554,7 @@ using AllSteps =
                VThread, Partition, Fission, Merge, SwizzleOrder, Specialize, Annotate, ComputeAt,
                ComputeRoot, ReverseComputeAt, ComputeInline, ReverseComputeInline, CacheRead,
                CacheWrite, SetScope, StoreAt, RollingBuffer, SetLayout, Reindex, Pad, RoundUp,
-               TransformLayout, DecomposeReduction, RFactor, Prefetch, DoubleBuffer, Pipeline,
-               Stagger, Agents, Persistent, Cluster, FuseReductions, Blockize, Tensorize>;
+               TransformLayout, DecomposeReduction, RFactor, Prefetch, PrefetchNext, DoubleBuffer,
+               Pipeline, Stagger, Agents, Persistent, Cluster, FuseReductions, Blockize, Tensorize>;
 
 }  // namespace tilewright::schedule

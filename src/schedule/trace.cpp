@@ -33,6 +33,7 @@ void apply(Program& program, const TraceLine& line) {
   try {
     const Results results =
         std::visit([&](const auto& step) { return step.apply(next); }, line.step);
+    next.drop_lost_prefetches();
     check_results(line, results.size());
     for (size_t i = 0; i < line.results.size(); ++i) next.name(line.results[i], results[i]);
   } catch (const Error& e) {

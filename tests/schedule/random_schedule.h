@@ -328,7 +328,12 @@ inline int random_steps(Schedule& s, Random& random, int count) {
         case 27:
           if (place + 1 < own.size()) s.swizzle_order(loop, own[place + 1], number());
           break;
-        case 28: s.prefetch(loop, random.pick(own), buffer->name, number(), 1); break;
+        case 28:
+          if (random.chance(50))
+            s.prefetch(loop, random.pick(own), buffer->name, number(), 1);
+          else
+            s.prefetch_next(loop, random.pick(own), buffer->name, 2);
+          break;
         case 29:
         case 30:
         case 31: {  // what the block reads is copied in one of its loops

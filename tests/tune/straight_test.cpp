@@ -29,5 +29,25 @@ TEST(Straight, TheFactorWithFewerRegistersStaysInThem) {
   EXPECT_NE(many.find("for j_1_0"), std::string::npos) << many;
 }
 
+/// The default schedule of a product, as text.
+std::string product(int64_t rows, int64_t columns, const std::vector<std::string>& constants) {
+  const ir::LoopFunc before = lower::to_blocks(te::parse_program(
+      str("te product(A: f32[", rows, ", 48], W: f32[48, ", columns, "]) {\n  C[i in ", rows,
+          ", j in ", columns, "] = sum(k in 48) A[i, k] * W[k, j]\n  return C\n}")));
+  const ir::LoopFunc after = choose(before, small_machine(), constants);
+  EXPECT_EQ(wrong_schedule(before, after, small_machine()), "");
+  return ir::print(after);
+}
+
+TEST(Straight, RowsAskForTheNextPanelOfWeights) {
+  const auto asks = [](const std::string& text) {
+    return text.find("prefetch 2 W_global") != std::string::npos;
+  };
+  EXPECT_TRUE(asks(product(48, 48, {"W"}))) << product(48, 48, {"W"});
+  EXPECT_FALSE(asks(product(48, 48, {}))) << "what was written just now is near";
+  EXPECT_FALSE(asks(product(48, 16, {"W"}))) << "the first cache keeps them";
+  EXPECT_FALSE(asks(product(4, 48, {"W"}))) << "one row of tiles has no time for it";
+}
+
 }  // namespace
 }  // namespace tilewright::tune

@@ -261,8 +261,10 @@ class Lanes {
     for_each_child(s, [&](const Expr& e) { f(e); }, [&](const Stmt& c) { for_each_expr(c, f); });
   }
 
-  /// Has no effect on any value: the first lane's line is asked for.
-  Stmt one(const Prefetch& p, const Expr&) { return substitute(Stmt::of(p), first_lane_); }
+  /// Has no effect on any value: the first lane's line is asked for, of what is not the lanes' own.
+  Stmt one(const Prefetch& p, const Expr&) {
+    return own_.contains(p.buffer) ? nothing() : substitute(Stmt::of(p), first_lane_);
+  }
 
   Stmt one(const While& s, const Expr&) { refuse_stmt(s, "a `while` stands inside"); }
   Stmt one(const Atomic& s, const Expr&) { refuse_stmt(s, "an atomic operation stands inside"); }

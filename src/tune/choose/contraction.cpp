@@ -128,7 +128,7 @@ void pad_tiles(Schedule& s, const std::string& name,
 }
 
 /// Runs the stage as planned.
-static void run_plan(Schedule& s, const std::string& name, const Plan& plan,
+static void run_plan(Schedule& s, const std::string& name, Plan plan,
                      std::vector<std::string> constants, const ir::TargetSpec& spec,
                      Choices& choices) {
   if (plan.dot) {
@@ -146,7 +146,7 @@ static void run_plan(Schedule& s, const std::string& name, const Plan& plan,
   std::optional<Stage> after = epilogue_of(func, stage);
   if (after && plan.turned && !reads_in_order(*after, stage.result())) after.reset();
   const bool lane_in_a = std::ranges::count(c.of_a, plan.lane) > 0;
-  pack_panels(s, stage, lane_in_a ? c.a : c.b, plan, constants, spec);
+  plan.panels = pack_panels(s, stage, lane_in_a ? c.a : c.b, plan, constants, spec);
   pack_constant_rows(s, stage, lane_in_a ? c.b : c.a, plan, constants, spec);
   (plan.turned ? schedule_turned : schedule_straight)(s, stage, plan, after, spec, choices);
 }

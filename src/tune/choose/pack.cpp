@@ -83,11 +83,11 @@ Panels panels_for(const Stage& stage, const ir::Expr& factor, size_t lane,
   return out;
 }
 
-void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const Plan& plan,
-                 const std::vector<std::string>& constants, const ir::TargetSpec& spec) {
+std::string pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const Plan& plan,
+                        const std::vector<std::string>& constants, const ir::TargetSpec& spec) {
   const Sizes sizes(s.func());
   const Panels panels = panels_for(stage, factor, plan.lane, constants, sizes);
-  if (!panels.possible || (!panels.wanted && !plan.dot)) return;
+  if (!panels.possible || (!panels.wanted && !plan.dot)) return {};
   const auto& iters = stage.block->iters;
   const auto operand = operand_of(factor, iters[plan.lane].var);
   const ir::Load& load = *operand->load;
@@ -110,9 +110,9 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
     else if (d != operand->dim)
       others.push_back(d);
   }
-  if (plan.wide && !wide) return;
+  if (plan.wide && !wide) return {};
   std::ranges::stable_sort(others, {}, loop_of);
-  attempt(s, [&] {
+  const bool packed = attempt(s, [&] {
     const BlockRef copy = s.cache_read(s.block(stage.name()), buffer, ir::ScopeKind::Global);
     std::vector<ir::Var> vars;
     std::vector<ir::Expr> places;
@@ -154,6 +154,7 @@ void pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const 
     });
     if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
   });
+  return packed && panels.constant ? buffer + "_global" : std::string();
 }
 
 bool constant_rows(const Stage& stage, const ir::Expr& factor, const Plan& plan,

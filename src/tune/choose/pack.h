@@ -25,9 +25,10 @@ Panels panels_for(const Stage& stage, const ir::Expr& factor, size_t lane,
 /// summed over follow in the order of the plan.
 ///   (k, n) -> [n / 32, k, n % 32]
 ///   (m0, m1, c0, c1, k) with lanes m1 -> [m0 / 2, c0, k, c1, m0 % 2, m1]
-void pack_panels(schedule::Schedule& s, const Stage& stage, const ir::Expr& factor,
-                 const Plan& plan, const std::vector<std::string>& constants,
-                 const ir::TargetSpec& spec);
+/// Gives the buffer of the panels when they are constants.
+std::string pack_panels(schedule::Schedule& s, const Stage& stage, const ir::Expr& factor,
+                        const Plan& plan, const std::vector<std::string>& constants,
+                        const ir::TargetSpec& spec);
 
 /// Does the factor that the plan reads for rows lie in panels of them? It does where it is
 /// constant.

@@ -3,6 +3,7 @@
 
 #include "ir/build.h"
 #include "ir/equal.h"
+#include "tune/choose/attempt.h"
 #include "tune/choose/plan.h"
 
 namespace tilewright::tune {
@@ -28,6 +29,36 @@ static int64_t distinct_operations(const ir::Expr& value) {
     return !again;
   });
   return n;
+}
+
+/// How often the loops inside of this one run together.
+static int64_t turns_in(const std::vector<TileLoop>& outer, const LoopRef& loop) {
+  int64_t turns = 1;
+  for (size_t i = outer.size(); i-- > 0 && !(outer[i].loop == loop);) turns *= outer[i].count;
+  return turns;
+}
+
+/// Weights come from memory in every run of a model, and slower than the first rows of a panel are
+/// multiplied. The rows of one panel ask for the next, bit by bit, where they have time to.
+static void prefetch_panels(Schedule& s, const Stage& stage, const Plan& plan, const LoopRef& terms,
+                            const TileLoop& panels, int64_t turns, const ir::TargetSpec& spec,
+                            Choices& choices) {
+  constexpr int64_t kLine = 64, kProductsOfLine = 24, kSecondCache = 2;
+  const ir::LoopFunc func = s.func();
+  int64_t element = 0, all = 0;  // bytes
+  for (const ir::Load* l : find_stage(func, stage.name())->loads()) {
+    if (l->buffer->name != plan.panels) continue;
+    element = all = ir::bits(l->buffer->elem) / 8;
+    for (const ir::Expr& e : l->buffer->shape) all *= ir::const_int(e).value_or(1);
+  }
+  const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  const int64_t lines = up(up(plan.unroll * plan.width() * element, kLine), turns);
+  const int64_t products = plan.unroll * plan.tile.rows * plan.tile.vectors;
+  // Tiles of few rows use as many registers and loads as there are.
+  const bool pays = all > spec.l1_bytes && plan.tile.vectors <= plan.tile.rows &&
+                    lines * kProductsOfLine <= products;
+  if (choices.yes(stage.name() + ".prefetch", pays))
+    attempt(s, [&] { s.prefetch_next(terms, panels.loop, plan.panels, kSecondCache); });
 }
 
 void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
@@ -113,7 +144,12 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
     }
   }
   tiles.push_back(s.decompose_reduction(block, summed.front()));
-  if (plan.unroll > 1) s.unroll(s.split<2>(summed.back(), {kOpen, plan.unroll})[1]);
+  LoopRef steps = summed.back();
+  if (plan.unroll > 1) {
+    const auto [k0, k1] = s.split<2>(summed.back(), {kOpen, plan.unroll});
+    s.unroll(k1);
+    steps = k0;
+  }
   s.unroll(r1);
   if (apart) s.unroll(vectors);
   if (plan.dot)
@@ -126,6 +162,8 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
     for (size_t i = outer.size(); i + 1 < own.size(); ++i) s.unroll(own[i]);
   }
   keep_whole_vectors(s, stage, block, cheap ? buffer : buffer + "_register", plan.lane, plan.lanes);
+  if (!plan.panels.empty() && !plan.dot && columns.count > 1 && plan.block <= 1)
+    prefetch_panels(s, stage, plan, steps, columns, turns_in(outer, l0), spec, choices);
   run_in_threads(s, outer, together, stage.work(sizes));
 }
 
