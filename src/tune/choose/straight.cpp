@@ -34,7 +34,8 @@ static int64_t distinct_operations(const ir::Expr& value) {
 /// How often the loops inside of this one run together.
 static int64_t turns_in(const std::vector<TileLoop>& outer, const LoopRef& loop) {
   int64_t turns = 1;
-  for (size_t i = outer.size(); i-- > 0 && !(outer[i].loop == loop);) turns *= outer[i].count;
+  for (size_t i = outer.size(); i-- > 0 && !(outer[i].loop == loop);)
+    turns *= std::max<int64_t>(outer[i].count, 1);
   return turns;
 }
 
@@ -51,6 +52,7 @@ static void prefetch_panels(Schedule& s, const Stage& stage, const Plan& plan, c
     element = all = ir::bits(l->buffer->elem) / 8;
     for (const ir::Expr& e : l->buffer->shape) all *= ir::const_int(e).value_or(1);
   }
+  if (all == 0) return;  // they do not lie in panels after all
   const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   const int64_t lines = up(up(plan.unroll * plan.width() * element, kLine), turns);
   const int64_t products = plan.unroll * plan.tile.rows * plan.tile.vectors;
