@@ -70,5 +70,30 @@ TEST(Plan, VectorsThatComeFromTheSecondCacheAreFew) {
   EXPECT_EQ(tile(64).vectors, 6) << "a panel that stays in the first cache";
 }
 
+/// Two vectors by six rows are as many sums as six by two, and have the time to ask for the next
+/// panel.
+TEST(Plan, WeightsThatComeFromMemoryWantTilesWithAsManyRowsAsVectors) {
+  const auto tile = [](int64_t second_cache) {
+    return plan_of(product(16, 64, 512), {.name = "narrow",
+                                          .vector_bits = 256,
+                                          .vector_registers = 16,
+                                          .l1_bytes = 32 << 10,
+                                          .l2_bytes = second_cache})
+        .tile;
+  };
+  EXPECT_GT(tile(256 << 10).vectors, tile(256 << 10).rows);
+  EXPECT_LE(tile(64 << 10).vectors, tile(64 << 10).rows);
+}
+
+TEST(Plan, ALoopThatOccupiesAllThreadsStaysTheFirst) {
+  const ir::TargetSpec spec{.name = "two", .cores = 2};
+  std::vector<TileLoop> loops = {{{}, 43, false}, {{}, 49, true}};
+  EXPECT_EQ(order_for_threads(loops, spec), 1u);
+  EXPECT_EQ(loops[0].count, 43) << "a panel of weights is read once, not 49 times";
+  loops = {{{}, 5, false}, {{}, 49, true}};
+  EXPECT_EQ(order_for_threads(loops, spec), 1u);
+  EXPECT_EQ(loops[0].count, 49) << "five pieces are too few";
+}
+
 }  // namespace
 }  // namespace tilewright::tune

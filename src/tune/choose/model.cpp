@@ -42,7 +42,7 @@ double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_
     };
     double all = static_cast<double>(rows / tile.rows) * of(tile.rows);
     if (rows % tile.rows != 0) all += of(rows % tile.rows);
-    return all;
+    return tile.vectors > tile.rows ? all + size.far * v * k : all;
   };
   double all = static_cast<double>(columns / width) * down(tile.vectors);
   if (columns % width != 0) all += down((columns % width + lanes - 1) / lanes);

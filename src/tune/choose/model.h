@@ -28,6 +28,9 @@ struct ResultSize {
   // of a window read the same ones, as many times.
   int64_t near_bytes = INT64_MAX;
   int64_t window = 1;
+  // Cycles until a vector of a panel comes from memory. Tiles with as many rows as vectors ask for
+  // it a panel ahead; others use as many registers and loads as there are, and wait.
+  double far = 0;
 
   bool fits(const Tile& tile, int64_t lanes) const {
     return (!whole_rows || tile.rows == 1 || tile.rows < most_rows) &&

@@ -150,6 +150,23 @@ bool rows_lie_in_panels(const Plan& plan, const Stage& stage, const Contraction&
   return constant_rows(stage, contains(c.of_a, plan.lane) ? c.b : c.a, plan, constants, sizes);
 }
 
+/// Cycles until a vector of constants comes from memory, where there are rows enough to ask for it
+/// before it is needed; 0: it does not come from there, or nobody has the time.
+double far_cycles(const Plan& plan, const Stage& stage, const Contraction& c, const Sizes& sizes,
+                  const ir::TargetSpec& spec, const std::vector<std::string>& constants) {
+  constexpr double kElement = 4, kTimely = 1.5;  // bytes; rows for each lane
+  const bool in_a = contains(c.of_a, plan.lane);
+  const Panels panels = panels_for(stage, in_a ? c.a : c.b, plan.lane, constants, sizes);
+  double rows = 1;
+  for (const size_t i : in_a ? c.of_b : c.of_a)
+    rows *= static_cast<double>(extent_of(stage, i, sizes));
+  const auto lanes = static_cast<double>(plan.lanes);
+  if (plan.turned || plan.dot || !panels.constant || rows < kTimely * lanes ||
+      panels.elements * kElement <= static_cast<double>(spec.l2_bytes))
+    return 0;
+  return kElement * lanes / spec.rates.bytes[2];
+}
+
 /// What the results of a plan's tiles add up to.
 std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const Contraction& c,
                                    const Sizes& sizes, const ir::TargetSpec& spec,
@@ -168,6 +185,7 @@ std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const C
   for (ResultSize& size : out) {
     size.near_bytes = spec.l1_bytes / 4 * 3;
     size.window = window;
+    size.far = far_cycles(plan, stage, c, sizes, spec, constants);
   }
   if (rows_lie_in_panels(plan, stage, c, sizes, constants)) return out;
   const int64_t near =
@@ -368,6 +386,7 @@ size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spe
   while (count < loops.size() && loops[count].exact && tasks < wanted)
     tasks *= loops[count++].count;
   if (tasks >= wanted) return count;
+  if (count == 0 && !loops.empty() && loops[0].count >= wanted) return 1;  // enough by itself
   const auto largest = std::ranges::max_element(loops, {}, &TileLoop::count);
   if (count > 0 && (by_reuse || largest->exact || largest->count < 2 * tasks)) return count;
   if (by_reuse) return 1;
