@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The legal points of a space: counting, sampling and walking among them.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "tune/space/space.h"
@@ -196,9 +197,41 @@ std::optional<Point> Space::repaired(const Point& point, ir::Random& random) con
   return p;
 }
 
+/// The candidate that is innermost as large as wanted, or nearly so, and else most like the other.
+static uint32_t with_innermost(const Knob& knob, int64_t wanted, const Value& like) {
+  const auto apart = [](int64_t a, int64_t b) {
+    return std::abs(std::log2(static_cast<double>(a + 1) / static_cast<double>(b + 1)));
+  };
+  constexpr double kInnermost = 100;
+  const auto far = [&](const Value& v) {
+    double sum = kInnermost * apart(v.back(), wanted);
+    for (size_t i = 0; i + 1 < std::min(v.size(), like.size()); ++i) sum += apart(v[i], like[i]);
+    return sum;
+  };
+  return static_cast<uint32_t>(std::ranges::min_element(knob.candidates, {}, far) -
+                               knob.candidates.begin());
+}
+
+Point Space::exchanged(const Point& point, ir::Random& random) const {
+  std::vector<size_t> splits;
+  for (size_t k = 0; k < knobs_.size(); ++k)
+    if (knobs_[k].kind == KnobKind::Split && knobs_[k].candidates.size() > 1) splits.push_back(k);
+  if (splits.size() < 2) return point;
+  const size_t a = splits[random.below(splits.size())], b = splits[random.below(splits.size())];
+  const Value& of_a = knobs_[a].candidates[point.choice[a]];
+  const Value& of_b = knobs_[b].candidates[point.choice[b]];
+  Point out = point;
+  out.choice[a] = with_innermost(knobs_[a], of_b.back(), of_a);
+  out.choice[b] = with_innermost(knobs_[b], of_a.back(), of_b);
+  return legal(out) ? out : point;
+}
+
 Point Space::neighbour(const Point& point, ir::Random& random) const {
   constexpr int kTries = 24;
+  constexpr size_t kOther = 8;  // steps for one that exchanges
   for (int i = 0; i < kTries && !knobs_.empty(); ++i) {
+    if (random.below(kOther) == 0)
+      if (Point p = exchanged(point, random); p != point) return p;
     const size_t k = random.below(knobs_.size());
     const Knob& knob = knobs_[k];
     const size_t count = knob.candidates.size();

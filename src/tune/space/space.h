@@ -37,7 +37,8 @@ class Space {
   bool legal(const Point& point) const;
   /// A legal point; nothing when the space is empty.
   std::optional<Point> random(ir::Random& random) const;
-  /// A legal point that differs from this one in one knob, or in those that must change with it.
+  /// A legal point that differs from this one in one knob, or in those that must change with it; or
+  /// two loops that are split have exchanged their innermost sizes.
   Point neighbour(const Point& point, ir::Random& random) const;
   /// A legal point near this one, which need not be one: knobs keep their values where they can.
   std::optional<Point> repaired(const Point& point, ir::Random& random) const;
@@ -57,6 +58,8 @@ class Space {
   std::string print() const;
 
  private:
+  /// With the innermost sizes of two splits exchanged, where that is legal.
+  Point exchanged(const Point& point, ir::Random& random) const;
   bool fits(const Constraint& constraint, const std::vector<uint32_t>& choice) const;
   bool group_fits(const std::vector<size_t>& group, const std::vector<uint32_t>& choice) const;
   bool fits_so_far(const std::vector<size_t>& knobs, size_t at,

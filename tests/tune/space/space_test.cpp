@@ -174,5 +174,15 @@ TEST(Space, LetsStepsRefuse) {
   EXPECT_EQ(diagnostic_of([&] { space.apply({{1}}); }).code, "schedule.loop.dependence");
 }
 
+TEST(Space, NeighboursExchangeInnermostSizes) {
+  const Space space(matmul(), {"tiled", tiled});
+  const Point p = space.decode("rows=4 columns=2x2 order=0.1 unroll=no");
+  const Point wanted = space.decode("rows=2 columns=2x4 order=0.1 unroll=no");
+  ir::Random random(2);
+  int found = 0;
+  for (int i = 0; i < 400; ++i) found += space.neighbour(p, random) == wanted;
+  EXPECT_GT(found, 4);
+}
+
 }  // namespace
 }  // namespace tilewright::tune
