@@ -54,7 +54,7 @@ class SpaceTuner {
       const auto points = search_.propose(static_cast<size_t>(std::min(kBatch, left())));
       if (points.empty()) break;
       std::vector<tune::Candidate> candidates;
-      for (const tune::Point& p : points) candidates.push_back({task_, space_.apply(p).trace()});
+      for (const tune::Point& p : points) candidates.push_back({task_, search_.trace(p)});
       const std::vector<Record> batch = measured(runner, how, candidates, points);
       std::vector<tune::Trial> trials;
       for (size_t i = 0; i < batch.size(); ++i)

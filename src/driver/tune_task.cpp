@@ -86,12 +86,10 @@ std::vector<TaskTuner::Proposal> TaskTuner::propose(size_t count) {
     Part& part = open(which);
     tell(which);
     if (!part.search.done())
-      for (const tune::Point& p : part.search.propose(count)) {
-        const schedule::Schedule s = part.space.apply(p);
-        out.push_back({.candidate = {task_, s.trace()},
+      for (const tune::Point& p : part.search.propose(count))
+        out.push_back({.candidate = {task_, part.search.trace(p)},
                        .point = str(kPrefixes[which], part.space.encode(p)),
-                       .score = score_of(s.func())});
-      }
+                       .score = part.search.score(p)});
     if (!out.empty()) return out;
   }
   done_ = true;

@@ -37,36 +37,34 @@ Search::Search(Search&&) noexcept = default;
 
 bool Search::State::take(const Point& point) {
   if (!seen.insert(point).second) return false;
-  try {
-    const schedule::Schedule s = space.apply(point);
-    return traces.insert(std::hash<std::string>()(schedule::print(s.trace()))).second;
-  } catch (const Error& e) {
-    ++refused;
-    refusal = e.what();
-    return false;
-  }
+  const Applied& known = at(point);
+  return known.trace && traces.insert(known.text).second;
 }
 
-const std::optional<Features>& Search::State::features_of(const Point& point) {
-  if (!features.contains(point)) prepare({point});
-  return features.at(point);
+const Search::State::Applied& Search::State::at(const Point& point) {
+  if (!applied.contains(point)) prepare({point});
+  return applied.at(point);
 }
 
 void Search::State::prepare(const std::vector<Point>& points) {
-  std::vector<std::pair<const Point, std::optional<Features>>*> fresh;
+  std::vector<std::pair<const Point, Applied>*> fresh;
   for (const Point& p : points)
-    if (const auto [it, is_new] = features.try_emplace(p); is_new) fresh.push_back(&*it);
+    if (const auto [it, is_new] = applied.try_emplace(p); is_new) fresh.push_back(&*it);
   std::vector<std::string> refusals(fresh.size());
   in_parallel(fresh.size(), options.threads, [&](size_t i) {
     auto& [point, known] = *fresh[i];
     try {
-      known = tune::features_of(space.apply(point).func(), *guide.spec, guide.constants);
+      const schedule::Schedule s = space.apply(point);
+      if (options.strategy == Strategy::Learned)
+        known.features = tune::features_of(s.func(), *guide.spec, guide.constants);
+      known.text = std::hash<std::string>()(schedule::print(s.trace()));
+      known.trace = s.trace();
     } catch (const Error& e) {
       refusals[i] = e.what();
     }
   });
   for (size_t i = 0; i < fresh.size(); ++i) {
-    if (fresh[i]->second) {
+    if (fresh[i]->second.trace) {
       scheduled.push_back(fresh[i]->first);
       continue;
     }
@@ -79,6 +77,10 @@ void Search::State::prepare(const std::vector<Point>& points) {
 std::vector<Point> Search::propose(size_t count) {
   std::vector<Point> out;
   State& s = *state_;
+  std::vector<Point> first;
+  for (const Point& p : s.options.start)
+    if (first.size() < count && s.space.legal(p) && !s.seen.contains(p)) first.push_back(p);
+  s.prepare(first);
   for (const Point& p : s.options.start)
     if (out.size() < count && s.space.legal(p) && s.take(p)) out.push_back(p);
   const bool small =
@@ -127,6 +129,17 @@ std::string Search::why_done() const {
   if (s.options.patience > 0 && s.best && s.trials.size() - s.last_gain >= s.options.patience)
     return str("no gain in the last ", s.options.patience, " trials");
   return "";
+}
+
+const schedule::Trace& Search::trace(const Point& point) const {
+  const auto& trace = state_->at(point).trace;
+  require(trace.has_value(), "the trace of a point whose steps are refused");
+  return *trace;
+}
+
+double Search::score(const Point& point) const {
+  const auto& features = state_->features_of(point);
+  return features ? state_->guide.model->score(*features) : 0;
 }
 
 const Trial* Search::best() const {

@@ -71,6 +71,11 @@ class Search {
   /// Measurements in any order; also of points that were not proposed (records).
   void report(const std::vector<Trial>& trials);
 
+  /// What a point that was proposed comes to, and what the cost model says of it: the higher, the
+  /// faster; 0 without a model.
+  const schedule::Trace& trace(const Point& point) const;
+  double score(const Point& point) const;
+
   /// Nothing is left, or patience is at its end.
   bool done() const;
   std::string why_done() const;

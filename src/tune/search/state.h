@@ -21,8 +21,14 @@ struct Search::State {
   size_t last_gain = 0;  // trials when the best was found
   std::unordered_set<Point, PointHash> seen;
   std::unordered_set<size_t> traces;  // points that come to the same schedule are tried once
-  std::unordered_map<Point, std::optional<Features>, PointHash> features;  // nothing: refused
-  std::vector<Point> scheduled;  // those of them that were not, in order
+  /// What a point comes to.
+  struct Applied {
+    std::optional<schedule::Trace> trace;  // nothing: its steps are refused
+    size_t text = 0;                       // stands for the trace's
+    std::optional<Features> features;      // of the scheduled program; for the model only
+  };
+  std::unordered_map<Point, Applied, PointHash> applied;
+  std::vector<Point> scheduled;  // those of them that were not refused, in order
   std::optional<Point> cursor;   // of the grid
   bool exhausted = false;
   size_t refused = 0;
@@ -42,9 +48,11 @@ struct Search::State {
   /// Notes the point as proposed; false when it was before, comes to the same as another, or its
   /// steps are refused.
   bool take(const Point& point);
-  /// Of the scheduled program, from memory where it was asked before; nothing when it is refused.
-  const std::optional<Features>& features_of(const Point& point);
-  /// Of all, at the same time where options say so: what features_of gives afterwards.
+  /// From memory where it was asked before: scheduling is what a search spends its time on.
+  const Applied& at(const Point& point);
+  /// Of the scheduled program; nothing when it is refused.
+  const std::optional<Features>& features_of(const Point& point) { return at(point).features; }
+  /// All of them, at the same time where options say so: what at() gives afterwards.
   void prepare(const std::vector<Point>& points);
 
   // The strategies; each adds points to `out` until there are `count`.

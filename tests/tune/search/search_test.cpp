@@ -206,5 +206,23 @@ TEST(Search, KnowsItsStrategiesByName) {
   EXPECT_EQ(diagnostic_of([] { strategy_from_name("magic"); }).code, "tune.search.strategy");
 }
 
+TEST(Search, KnowsWhatProposedPointsComeTo) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  const ir::TargetSpec spec = wide_machine();
+  CostModel model;
+  Search search(space, {.seed = 4, .chains = 4, .steps = 2}, {.model = &model, .spec = &spec});
+  run(search, space, 16);
+  for (const Point& p : search.propose(4)) {
+    const Schedule s = space.apply(p);
+    EXPECT_EQ(schedule::print(search.trace(p)), schedule::print(s.trace()));
+    EXPECT_EQ(search.score(p), model.score(features_of(s.func(), spec)));
+  }
+  Search blind(space, {.strategy = Strategy::Random});
+  for (const Point& p : blind.propose(2)) {
+    EXPECT_EQ(schedule::print(blind.trace(p)), schedule::print(space.apply(p).trace()));
+    EXPECT_EQ(blind.score(p), 0);
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::tune
