@@ -16,22 +16,30 @@ namespace {
 constexpr int kRuns = 5;
 constexpr double kLeastShare = 0.002;  // of the model's time: less is not worth a trial
 
-/// What one call takes at least; 0 when that is not known.
-double roof_of(const BuiltKernel& kernel, const tune::Task& task, const Roofs& roofs) {
+/// What one call takes at least, and the bytes of constants that it reads; 0 when that is not
+/// known.
+struct Least {
+  double seconds = 0, constants = 0;
+};
+Least least_of(const BuiltKernel& kernel, const tune::Task& task, const Roofs& roofs) {
   const std::vector<size_t> packed = packed_params(kernel);
   const auto work = work_of(kernel.blocks, {task.symbols.begin(), task.symbols.end()}, packed);
-  if (!work) return 0;
+  if (!work) return {};
   try {
     const tune::Arguments arguments(task);
-    double bytes = 0;
+    double bytes = 0, constants = 0;
     for (size_t i = 0; i < arguments.count(); ++i) {
       const auto all = static_cast<double>(arguments.bytes(i));
       const bool counted = i < arguments.inputs() && std::ranges::count(packed, i) == 0;
-      bytes += counted ? std::min(all, work->loads[i] * ir::bits(arguments.elem(i)) / 8) : all;
+      const double read =
+          counted ? std::min(all, work->loads[i] * ir::bits(arguments.elem(i)) / 8) : all;
+      bytes += read;
+      if (std::ranges::count(task.constants, task.func.params[i].buffer->name) > 0)
+        constants += read;
     }
-    return roofs.seconds(work->flops, bytes);
+    return {roofs.seconds(work->flops, bytes), constants};
   } catch (const Error&) {
-    return 0;  // a size that the run alone tells
+    return {};  // a size that the run alone tells
   }
 }
 
@@ -94,6 +102,8 @@ std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target,
     for (size_t k = 0; k < one.size(); ++k) seconds[k].push_back(one[k]);
   }
   std::vector<ModelTask> all;
+  std::vector<std::shared_ptr<tune::Task>> made;
+  double constants = 0;                  // bytes that a run reads
   std::map<std::string, size_t> places;  // two kernels of different constants may be the same
   for (size_t k = 0; k < seconds.size(); ++k) {
     const TimedModel::Calls& calls = model.calls()[k];
@@ -103,14 +113,19 @@ std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target,
         tune::make_task(kernel.name, kernel.blocks, kernel.constants, target, calls.symbols);
     task.weight = calls.count;
     const auto [place, is_new] = places.try_emplace(task.workload, all.size());
-    if (is_new)
-      all.push_back({.task = std::make_shared<tune::Task>(std::move(task)), .kernels = {}});
+    if (is_new) {
+      made.push_back(std::make_shared<tune::Task>(std::move(task)));
+      all.push_back({.task = made.back(), .kernels = {}});
+    }
     ModelTask& to = all[place->second];
     to.kernels.push_back(k);
     to.seconds += tune::estimate(seconds[k]).median;
     to.calls += calls.count;
-    to.roof_seconds += calls.count * roof_of(kernel, *to.task, roofs);
+    const Least least = least_of(kernel, *to.task, roofs);
+    to.roof_seconds += calls.count * least.seconds;
+    constants += calls.count * least.constants;
   }
+  for (const auto& task : made) task->between = static_cast<int64_t>(constants);
   double whole = 0;
   for (const ModelTask& t : all) whole += t.seconds;
   std::erase_if(all, [&](const ModelTask& t) { return t.seconds < kLeastShare * whole; });

@@ -57,8 +57,8 @@ std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& ar
 
 LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
                        const std::vector<Memory>& packed,
-                       const std::vector<std::vector<void*>>& buffers, const Task& task,
-                       tw_host host)
+                       const std::vector<std::vector<void*>>& buffers, size_t copies,
+                       const Task& task, tw_host host)
     : kernel_(target::llvm::load(code.run, {})),
       function_(kernel_.function()),
       symbols_(task.symbols),
@@ -67,12 +67,14 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
     std::vector<void*>& set = buffers_.emplace_back();
     for (const size_t i : code.taken) set.push_back(buffers[s][i]);
     for (size_t p = 0; p < packed.size(); ++p) {
-      if (s > 0) {
+      if (s == 0) {
+        set.push_back(packed[p].data());
+      } else if (s >= copies) {
+        set.push_back(buffers_[s % copies][code.taken.size() + p]);
+      } else {
         void* copy = memory_.emplace_back(code.packed[p]).data();
         std::memcpy(copy, packed[p].data(), static_cast<size_t>(code.packed[p]));
         set.push_back(copy);
-      } else {
-        set.push_back(packed[p].data());
       }
     }
     for (size_t i = arguments.inputs(); i < arguments.count(); ++i) set.push_back(buffers[s][i]);

@@ -32,9 +32,10 @@ std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& ar
 class LoadedCode {
  public:
   /// `buffers[s][i]` is parameter i of set s, `packed` what packed_constants gives; they stay where
-  /// they are.
+  /// they are. Sets use `copies` of what is packed in turn.
   LoadedCode(const NativeCode& code, const Arguments& arguments, const std::vector<Memory>& packed,
-             const std::vector<std::vector<void*>>& buffers, const Task& task, tw_host host);
+             const std::vector<std::vector<void*>>& buffers, size_t copies, const Task& task,
+             tw_host host);
   void call(size_t set) const { function_(buffers_[set].data(), symbols_.data(), &host_); }
 
  private:

@@ -21,8 +21,9 @@ using nlohmann::json;
 
 constexpr int kFewest = 6;       // pairs: below there is no interval of 95 %
 constexpr double kHopeless = 8;  // times slower: two pairs are enough to know
-constexpr double kSlow = 1.15;   // times slower in each of the first few pairs: enough, too
+constexpr double kSlow = 1.1;    // times slower in each of the first few pairs: enough, too
 constexpr int kFirst = 3;        // so many
+constexpr int kLonger = 4;       // times as long, for one that may be the faster one
 constexpr double kSampleSeconds = 50e-6;  // the clock and the call must not count
 constexpr int64_t kAlignment = 64;
 
@@ -49,7 +50,8 @@ int64_t preemptions() {
 /// Calls in a row, on one set of arguments after the other.
 class Timed {
  public:
-  Timed(const LoadedCode& code, size_t sets) : code_(code), sets_(sets) {}
+  Timed(const LoadedCode& code, size_t sets, size_t first = 0)
+      : code_(code), sets_(sets), next_(first) {}
   /// Seconds of one of `calls` calls.
   double operator()(int calls) {
     const Clock::time_point start = Clock::now();
@@ -59,7 +61,7 @@ class Timed {
 
  private:
   const LoadedCode& code_;
-  size_t sets_, next_ = 0;
+  size_t sets_, next_;
 };
 
 int calls_for(double seconds) {
@@ -67,7 +69,8 @@ int calls_for(double seconds) {
 }
 
 /// Candidate and reference in turn, so that what disturbs one disturbs the other. A pair in which
-/// the system took the processor away counts only when too few others are left.
+/// the system took the processor away counts only when too few others are left. Most candidates are
+/// slower: the time goes to those that seem to be faster, where that is not sure.
 Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& options) {
   const double first = candidate(1), other = reference(1);  // code and tables come into caches
   const int calls = calls_for(std::min(candidate(1), first));
@@ -78,14 +81,26 @@ Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& opti
     double seconds, ratio;
   };
   std::vector<Pair> quiet, disturbed;
+  const auto ratio = [&] {
+    std::vector<double> ratios;
+    for (const Pair& p : quiet) ratios.push_back(p.ratio);
+    return estimate(std::move(ratios));
+  };
+  bool longer = false;
   const Clock::time_point start = Clock::now();
-  for (int i = 0; i < 2 * most; ++i) {
+  for (int i = 0; i < 2 * kLonger * most; ++i) {
     const auto slow = [](const Pair& p) { return p.ratio > kSlow; };
     if (quiet.size() == kFirst && std::ranges::all_of(quiet, slow)) fewest = most = kFirst;
-    const bool enough = static_cast<int>(quiet.size()) >= fewest;
-    if (static_cast<int>(quiet.size()) >= most ||
-        (seconds_since(start) > options.sample_seconds && (enough || i >= 2 * fewest)))
-      break;
+    const auto pairs = static_cast<int>(quiet.size());
+    const int times = longer ? kLonger : 1;
+    if (pairs >= times * most || (!longer && i >= 2 * most) ||
+        (seconds_since(start) > times * options.sample_seconds &&
+         (pairs >= fewest || i >= 2 * fewest))) {
+      if (longer || pairs < kFewest) break;
+      const Estimate so_far = ratio();
+      longer = so_far.median < 1 && so_far.high >= 1;
+      if (!longer) break;
+    }
     const int64_t before = preemptions();
     double mine, its;
     if (i % 2 == 0) {
@@ -99,14 +114,9 @@ Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& opti
   }
   for (const Pair& p : disturbed)
     if (static_cast<int>(quiet.size()) < fewest) quiet.push_back(p);
-  Measurement out{.verdict = Verdict::Ok, .error = {}, .seconds = {}, .time = {}, .ratio = {}};
-  std::vector<double> ratios;
-  for (const Pair& p : quiet) {
-    out.seconds.push_back(p.seconds);
-    ratios.push_back(p.ratio);
-  }
+  Measurement out{.verdict = Verdict::Ok, .error = {}, .seconds = {}, .time = {}, .ratio = ratio()};
+  for (const Pair& p : quiet) out.seconds.push_back(p.seconds);
   out.time = estimate(out.seconds);
-  out.ratio = estimate(std::move(ratios));
   return out;
 }
 
@@ -139,12 +149,16 @@ void say_no_memory() {
 
 Measurement measured(const Task& task, const NativeCode& code, const Reference& reference,
                      const MeasureOptions& options, runtime::ThreadPool* pool) {
-  const ArgumentSets sets(reference.arguments, task.target);
+  std::vector<size_t> taken = code.taken;
+  taken.insert(taken.end(), reference.code.taken.begin(), reference.code.taken.end());
+  const ArgumentSets sets(reference.arguments, task, taken);
   const tw_host host = host_of(pool);
   const std::vector<Memory> packed = packed_constants(code, reference.arguments);
-  const LoadedCode other(reference.code, reference.arguments, reference.packed, sets.buffers(),
-                         task, host);
-  const LoadedCode mine(code, reference.arguments, packed, sets.buffers(), task, host);
+  const auto loaded = [&](const NativeCode& from, const std::vector<Memory>& constants) {
+    return LoadedCode(from, reference.arguments, constants, sets.buffers(),
+                      sets.copies_of_constants(), task, host);
+  };
+  const LoadedCode other = loaded(reference.code, reference.packed), mine = loaded(code, packed);
   sets.restore(0);
   const Clock::time_point start = Clock::now();
   mine.call(0);
@@ -159,33 +173,56 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
             .time = {first, first, first},
             .ratio = {ratio, ratio, ratio}};
   }
-  Timed candidate(mine, sets.count()), its(other, sets.count());
+  // Half of the sets apart: the second of a pair must not find what the first has just read.
+  Timed candidate(mine, sets.count()), its(other, sets.count(), sets.count() / 2);
   return timed(candidate, its, options);
 }
 
 }  // namespace
 
-ArgumentSets::ArgumentSets(const Arguments& arguments, const ir::TargetSpec& target)
+ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
+                           const std::vector<size_t>& taken)
     : arguments_(arguments) {
   constexpr int64_t kMost = 16;
-  const int64_t one = std::max<int64_t>(arguments.total(), 1);
-  const int64_t count = std::clamp<int64_t>(4 * target.l2_bytes / one, 1, kMost);
-  for (int64_t s = 0; s < count; ++s) {
+  const ir::TargetSpec& target = task.target;
+  const auto constant = [&](size_t i) {
+    return i < arguments.inputs() &&
+           std::ranges::count(task.constants, task.func.params[i].buffer->name) > 0;
+  };
+  int64_t constants = 1, others = 1;  // bytes
+  for (size_t i = 0; i < arguments.count(); ++i)
+    (constant(i) ? constants : others) += arguments.bytes(i);
+  const auto copies = [&](int64_t all, int64_t one) {
+    return static_cast<size_t>(std::clamp<int64_t>((all + one - 1) / one, 1, kMost));
+  };
+  const int64_t far = task.between > target.l3_bytes ? target.l3_bytes / 4 * 3 : 0;
+  copies_ = copies(far, constants);
+  const size_t near = copies(4 * target.l2_bytes, others);
+  for (size_t s = 0; s < std::max(copies_, near); ++s) {
     std::vector<void*>& set = buffers_.emplace_back();
-    for (size_t i = 0; i < arguments.count(); ++i)
-      set.push_back(s == 0 && i < arguments.inputs()
-                        ? arguments.content(i).data()  // nobody else writes to it
-                        : memory_.emplace_back(arguments.bytes(i)).data());
-    restore(static_cast<size_t>(s));
+    for (size_t i = 0; i < arguments.count(); ++i) {
+      const size_t first = s % (constant(i) ? copies_ : near);  // that has the same
+      const bool unused = constant(i) && std::ranges::count(taken, i) == 0;
+      if (i < arguments.inputs() && (first == 0 || unused)) {
+        set.push_back(arguments.content(i).data());  // nobody else writes to it
+      } else if (first < s) {
+        set.push_back(buffers_[first][i]);
+      } else {
+        set.push_back(memory_.emplace_back(arguments.bytes(i)).data());
+        restore(s, i);
+      }
+    }
   }
 }
 
 void ArgumentSets::restore(size_t set) const {
-  for (size_t i = 0; i < arguments_.count(); ++i) {
-    if (arguments_.bytes(i) == 0 || buffers_[set][i] == arguments_.content(i).data()) continue;
-    std::memcpy(buffers_[set][i], arguments_.content(i).data(),
-                static_cast<size_t>(arguments_.bytes(i)));
-  }
+  for (size_t i = 0; i < arguments_.count(); ++i) restore(set, i);
+}
+
+void ArgumentSets::restore(size_t set, size_t i) const {
+  if (arguments_.bytes(i) == 0 || buffers_[set][i] == arguments_.content(i).data()) return;
+  std::memcpy(buffers_[set][i], arguments_.content(i).data(),
+              static_cast<size_t>(arguments_.bytes(i)));
 }
 
 void run_trial(const Task& task, const schedule::Trace& trace, const Reference& reference,
@@ -219,8 +256,9 @@ int64_t shared_bytes_of(const Arguments& a) {
 void run_reference(const Task& task, const Reference& reference, std::byte* shared,
                    runtime::ThreadPool* pool, const Link& link) {
   const Arguments& a = reference.arguments;
-  const ArgumentSets sets(a, task.target);
-  const LoadedCode code(reference.code, a, reference.packed, sets.buffers(), task, host_of(pool));
+  const ArgumentSets sets(a, task, reference.code.taken);
+  const LoadedCode code(reference.code, a, reference.packed, sets.buffers(),
+                        sets.copies_of_constants(), task, host_of(pool));
   link.send("loaded");
   if (!end_on_violation()) return;
   sets.restore(0);

@@ -31,18 +31,26 @@ struct Reference {
   std::string problem;       // why there is none; then nothing can be measured
 };
 
-/// Copies of all arguments, as many as it takes to be more than the caches next to the core hold;
-/// the first has the inputs themselves, which are this process's own after a fork.
+/// Sets of arguments to call a kernel on in turn, so that it finds them where it does in a model:
+/// copies of what it reads and writes, as many as it takes to be more than the caches next to the
+/// core hold, and copies of constants, as many as it takes for two kernels in turn to be more than
+/// all caches do, if the model's own are. The first has the inputs themselves, which are this
+/// process's own after a fork.
 class ArgumentSets {
  public:
-  ArgumentSets(const Arguments& arguments, const ir::TargetSpec& target);
+  /// Constants that no code takes as they are, by number, are not copied.
+  ArgumentSets(const Arguments& arguments, const Task& task, const std::vector<size_t>& taken);
   const std::vector<std::vector<void*>>& buffers() const { return buffers_; }
   size_t count() const { return buffers_.size(); }
+  size_t copies_of_constants() const { return copies_; }
   /// Everything as before the first call.
   void restore(size_t set) const;
 
  private:
+  void restore(size_t set, size_t argument) const;
+
   const Arguments& arguments_;
+  size_t copies_ = 1;
   std::vector<Memory> memory_;
   std::vector<std::vector<void*>> buffers_;
 };

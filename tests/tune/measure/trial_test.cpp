@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/measure/trial.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "tune/measure/tasks.h"
+
+namespace tilewright::tune {
+namespace {
+
+/// The product of 48 x 64 and 64 x 80 on a machine with small caches, in a model whose constants
+/// are so many bytes.
+Task task_in(int64_t constants) {
+  Task task = *product_task();
+  task.target.l2_bytes = 16 << 10;
+  task.target.l3_bytes = 64 << 10;
+  task.between = constants;
+  return task;
+}
+
+/// How many places a parameter has in all sets.
+size_t places(const ArgumentSets& sets, size_t param) {
+  std::set<void*> out;
+  for (const auto& set : sets.buffers()) out.insert(set[param]);
+  return out.size();
+}
+
+TEST(ArgumentSets, ConstantsComeFromAsFarAsInTheModel) {
+  const Task near = task_in(64 << 10), far = task_in(65 << 10);
+  Arguments arguments(near);
+  arguments.fill(1);
+  // 12 KiB and 15 KiB are read and written: three sets are more than four times the second cache.
+  const ArgumentSets few(arguments, near, {0, 1});
+  EXPECT_EQ(few.copies_of_constants(), 1u);
+  EXPECT_EQ(few.count(), 3u);
+  EXPECT_EQ(places(few, 0), 3u);
+  EXPECT_EQ(places(few, 1), 1u);
+  EXPECT_EQ(places(few, 2), 3u);
+  // Three times 20 KiB for each of two kernels are half as much again as the third cache.
+  const ArgumentSets many(arguments, far, {0, 1});
+  EXPECT_EQ(many.copies_of_constants(), 3u);
+  EXPECT_EQ(places(many, 1), 3u);
+  const ArgumentSets packed(arguments, far, {0});
+  EXPECT_EQ(packed.copies_of_constants(), 3u);
+  EXPECT_EQ(places(packed, 1), 1u) << "nobody reads it as it is";
+}
+
+TEST(ArgumentSets, AllHoldTheSame) {
+  const Task task = task_in(1 << 20);
+  Arguments arguments(task);
+  arguments.fill(1);
+  const ArgumentSets sets(arguments, task, {0, 1});
+  for (const auto& set : sets.buffers())
+    for (size_t i = 0; i < arguments.inputs(); ++i)
+      EXPECT_EQ(
+          std::memcmp(set[i], arguments.content(i).data(), static_cast<size_t>(arguments.bytes(i))),
+          0);
+}
+
+}  // namespace
+}  // namespace tilewright::tune
