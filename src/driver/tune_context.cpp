@@ -81,10 +81,12 @@ void keep_what_helps(ContextResult& result, const Traces& traces,
     if (result.whole.median < 1) return;
     const size_t dropped = std::erase_if(
         result.kept, [&](const auto& kept) { return result.kernels.at(kept.first).high >= 1; });
-    if (dropped == 0) result.kept.clear();
+    if (dropped > 0) continue;
+    if (result.whole.low < 1) return;  // too little for the whole to tell
+    result.kept.clear();
   }
   result.whole = {1, 1, 1};
-  result.problem = "faster alone, but the whole model is not";
+  result.problem = "faster alone, but the whole model is slower";
 }
 
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,

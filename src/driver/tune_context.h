@@ -29,7 +29,8 @@ ContextResult in_context(const graph::Graph& model, const TuneOptions& options, 
                          const std::vector<ModelTask>& tasks, const Traces& traces, double seconds);
 
 /// Keeps the traces whose kernels are faster in the model. When `whole`, the time of the model with
-/// them over untuned, says that it is not, those go that may not be faster after all, then all.
+/// them over untuned, says that it is not, those go that may not be faster after all; the others
+/// when it is slower beyond doubt.
 void keep_what_helps(ContextResult& result, const Traces& traces,
                      const std::function<tune::Estimate(const Traces&)>& whole);
 

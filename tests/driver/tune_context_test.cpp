@@ -46,12 +46,20 @@ TEST(KeepWhatHelps, DropsWhatMayNotHelpBeforeItDropsAll) {
   EXPECT_EQ(o.tried.size(), 2u);
 }
 
-TEST(KeepWhatHelps, DropsAllWhenTheModelIsNeverFaster) {
-  const Outcome o = kept_when([](const Traces&) { return 1.0; });
+TEST(KeepWhatHelps, DropsAllWhenTheModelIsSlowerBeyondDoubt) {
+  const Outcome o = kept_when([](const Traces&) { return 1.02; });
   EXPECT_TRUE(o.result.kept.empty());
   EXPECT_EQ(o.result.whole.median, 1);
   EXPECT_NE(o.result.problem, "");
   EXPECT_EQ(o.tried.size(), 2u);  // the same kernels are not tried again until it fits
+}
+
+TEST(KeepWhatHelps, KeepsWhatIsSureWhereTheWholeCannotTell) {
+  const Outcome o = kept_when([](const Traces&) { return 1.005; });
+  EXPECT_EQ(o.result.kept, (Traces{{"sure", "a"}}));
+  EXPECT_EQ(o.result.whole.median, 1.005);
+  EXPECT_EQ(o.result.problem, "");
+  EXPECT_EQ(o.tried.size(), 2u);
 }
 
 TEST(KeepWhatHelps, MeasuresNoModelWhenNoKernelIsFaster) {
