@@ -184,6 +184,17 @@ class Tuner {
       }
   }
 
+  /// What is faster for one kernel may be for others: most models have several that are alike.
+  void share(size_t i, const std::vector<Proposal>& proposals,
+             const std::vector<Measurement>& all) {
+    std::optional<size_t> best;
+    for (size_t c = 0; c < all.size(); ++c)
+      if (all[c].beats_default() && (!best || all[c].ratio.high < all[*best].ratio.high)) best = c;
+    if (!best) return;
+    for (size_t j = 0; j < tuners_.size(); ++j)
+      if (j != i) tuners_[j].suggest(proposals[*best].point);
+  }
+
   void search() {
     const tune::MeasureOptions how{.threads = options_.threads};
     tune::LocalRunner runner(how);
@@ -202,6 +213,7 @@ class Tuner {
       for (size_t c = 0; c < all.size(); ++c)
         if (all[c].verdict != tune::Verdict::Failed) tuners_[i].report(proposals[c].point, all[c]);
       const TuneReport::Kernel& kernel = report_.kernels[i];
+      share(i, proposals, all);
       rank(proposals, all);
       states_[i].best.push_back(kernel.best.median * states_[i].start_seconds);
       states_[i].batch_seconds = since_start() - begin;

@@ -73,6 +73,13 @@ void TaskTuner::tell(size_t which) {
     }
   untold_[which].clear();
   if (!trials.empty()) part.search.report(trials);
+  for (const std::string& point : hints_) try {
+      if (point.starts_with(kPrefixes[which]))
+        part.search.suggest(part.space.decode(point.substr(kPrefixes[which].size())));
+    } catch (const Error&) {
+      continue;  // a kernel with other knobs
+    }
+  std::erase_if(hints_, [&](const std::string& p) { return p.starts_with(kPrefixes[which]); });
 }
 
 std::vector<TaskTuner::Proposal> TaskTuner::propose(size_t count) {

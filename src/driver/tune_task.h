@@ -31,6 +31,8 @@ class TaskTuner {
   };
   /// To try before all others.
   void suggest(const Transferred& start);
+  /// The same for the point that is fast for another kernel of the model, where it is one here.
+  void suggest(const std::string& point) { hints_.push_back(point); }
   /// Schedules that were not tried yet, the most promising first; none when there is nothing left.
   std::vector<Proposal> propose(size_t count);
   /// What became of one, also in an earlier run.
@@ -48,7 +50,7 @@ class TaskTuner {
   enum Which : size_t { Nearby, Master };
   Part& open(size_t which);
   double score_of(const ir::LoopFunc& scheduled) const;
-  /// Passes on what was reported since, where it is about this part.
+  /// Passes on what was reported and suggested since, where it is about this part.
   void tell(size_t which);
 
   std::shared_ptr<const tune::Task> task_;
@@ -61,6 +63,7 @@ class TaskTuner {
   };
   std::vector<Report> untold_[2];
   std::vector<Proposal> suggested_;
+  std::vector<std::string> hints_;
   bool done_ = false;
 };
 

@@ -86,6 +86,18 @@ TEST(TaskTuner, TriesWhatIsSuggestedFirstAndOnce) {
   for (const std::string& p : points_of(second, 4)) EXPECT_NE(p, last.point);
 }
 
+TEST(TaskTuner, TriesSoonWhatIsFastForAnotherKernel) {
+  tune::CostModel model;
+  TaskTuner first(product(), &model, 1, 0), second(product(), &model, 1, 1);
+  points_of(first, 2);
+  const std::string far = points_of(first, 1).back();
+  second.propose(8);
+  second.suggest("nearby: another.knob=1");
+  second.suggest(far);
+  EXPECT_EQ(second.propose(8).at(0).point, far);
+  for (const std::string& p : points_of(second, 3)) EXPECT_NE(p, far);
+}
+
 TEST(TaskTuner, GoesOnFromAnEarlierRun) {
   tune::CostModel model, later;
   TaskTuner first(product(), &model, 1, 0), second(product(), &later, 2, 0);

@@ -87,5 +87,27 @@ TEST(Chain, IsNoneWhenTheScoresAreAResult) {
   EXPECT_EQ(wrong_choice(blocks, small_machine()), "");
 }
 
+// Twelve sums, three values of one factor and one of the other are all the registers there are.
+TEST(Chain, TheFactorWithFewerRegistersStaysInThem) {
+  const ir::TargetSpec spec = target::parse_target("x86-64-v3");
+  const ir::LoopFunc blocks =
+      canonical(lower::to_blocks(te::parse_program(attention({"1", "128", "128", "32"}))));
+  const auto scheduled = [&](const char* tile) {
+    schedule::Schedule s(blocks, spec.instructions);
+    Choices choices;
+    choices.answer("O.rows", "all");
+    choices.answer("O.tile_of_scores", tile);
+    schedule_stages(s, spec, {}, choices);
+    const std::string text = ir::print(s.func());
+    const size_t first = text.find("for vd_0"), last = text.find("block S(", first);
+    return text.substr(first, last - first);
+  };
+  const std::string few = scheduled("3x4"), many = scheduled("6x2");
+  EXPECT_LT(few.find("for vt_1_0"), few.find("for vs_1")) << few;
+  EXPECT_NE(few.find("for vs_1"), std::string::npos) << few;
+  EXPECT_LT(many.find("for vs_1"), many.find("for vt_1_0")) << many;
+  EXPECT_NE(many.find("for vt_1_0"), std::string::npos) << many;
+}
+
 }  // namespace
 }  // namespace tilewright::tune

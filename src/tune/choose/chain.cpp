@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/equal.h"
+#include "support/str.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/lanes.h"
@@ -22,6 +23,8 @@ using schedule::Schedule;
 namespace {
 
 constexpr int64_t kMostRows = 64, kFewestRows = 8, kMostVectors = 4;
+// Terms of a sum in one turn of its loop, and the vectors of a tile that they may come to.
+constexpr int64_t kUnroll = 4, kMostUnrolled = 128;
 // Elements that the second cache gives in a cycle.
 constexpr double kFromCache = 8;
 
@@ -158,6 +161,35 @@ Tile whole_tile(int64_t rows, int64_t columns, int64_t terms, int64_t lanes,
   return best;
 }
 
+/// The model's tile for one of the products, or another that is asked for.
+Tile asked_tile(const std::string& question, const Tile& model, int64_t rows, bool whole,
+                int64_t columns, int64_t terms, int64_t lanes, const ir::TargetSpec& spec,
+                Choices& choices) {
+  constexpr double kSlow = 1.4;  // times the model's: not worth asking about
+  constexpr size_t kMost = 8;
+  struct Option {
+    Tile tile;
+    double cycles;
+  };
+  const auto cycles = [&](const Tile& t) {
+    return tile_cycles(t, rows, columns, terms, lanes, spec.rates);
+  };
+  std::vector<Option> all;
+  for (int64_t r = 1; r <= rows; ++r)
+    for (int64_t v = 1; v <= kMostVectors && r * v + std::min(r, v) + 1 <= spec.vector_registers;
+         ++v) {
+      const Tile tile{r, v};
+      if ((whole && rows % r != 0) || (r == model.rows && v == model.vectors)) continue;
+      if (const double c = cycles(tile); c < kSlow * cycles(model)) all.push_back({tile, c});
+    }
+  std::ranges::stable_sort(all, {}, &Option::cycles);
+  if (all.size() > kMost) all.resize(kMost);
+  all.insert(all.begin(), {model, 0});
+  std::vector<std::string> texts;
+  for (const Option& o : all) texts.push_back(str(o.tile.rows, "x", o.tile.vectors));
+  return all[choices.ask(question, texts)].tile;
+}
+
 /// What the two products need: S rows, T columns of scores, D terms of one, I results of the other.
 struct Extents {
   int64_t rows, columns, terms, results;
@@ -195,16 +227,26 @@ struct Inside {
   LoopRef row, lane, summed;  // its own
 };
 void tile_inside(Schedule& s, const BlockRef& block, const BlockRef& out, const Inside& at,
-                 const Tile& tile, int64_t lanes, std::optional<int64_t> terms) {
+                 const Tile& tile, int64_t lanes, std::optional<int64_t> terms, int64_t unroll) {
   const auto [l0, l1] = s.split<2>(at.lane, {kOpen, tile.vectors * lanes});
   const auto [r0, r1] = s.split<2>(at.row, {kOpen, tile.rows});
-  s.reorder({l0, r0, at.summed, r1, l1});
+  // As in schedule_straight: the factor with fewer registers in the tile stays in them.
+  LoopRef inner = l1;
+  if (tile.rows < tile.vectors) {
+    const auto [vectors, one] = s.split<2>(l1, {kOpen, lanes});
+    s.reorder({l0, r0, at.summed, vectors, r1, one});
+    s.unroll(vectors);
+    inner = one;
+  } else {
+    s.reorder({l0, r0, at.summed, r1, l1});
+  }
   s.reverse_compute_at(out, r0);
   const BlockRef init = s.decompose_reduction(block, at.summed);
-  if (terms && *terms % 4 == 0 && 4 * tile.rows * tile.vectors <= 128)
-    s.unroll(s.split<2>(at.summed, {kOpen, 4})[1]);
+  const int64_t most = unroll > kUnroll ? 2 * kMostUnrolled : kMostUnrolled;
+  if (terms && unroll > 1 && *terms % unroll == 0 && unroll * tile.rows * tile.vectors <= most)
+    s.unroll(s.split<2>(at.summed, {kOpen, unroll})[1]);
   s.unroll(r1);
-  as_vectors(s, l1, lanes);
+  as_vectors(s, inner, lanes);
   for (const BlockRef& b : {out, init}) {
     const std::vector<LoopRef> own = s.loops(b);
     as_vectors(s, own.back(), lanes);
@@ -246,7 +288,15 @@ bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetS
   if (plans.empty()) return false;
   std::vector<std::string> texts;
   for (const Rows& r : plans) texts.push_back(r.together ? std::to_string(r.together) : "all");
-  const Rows& plan = plans[choices.ask(last_name + ".rows", texts)];
+  Rows plan = plans[choices.ask(last_name + ".rows", texts)];
+  const int64_t together = plan.together ? plan.together : extents.rows;
+  const auto asked = [&](const char* which, const Tile& model, int64_t columns, int64_t terms) {
+    return asked_tile(last_name + which, model, together, plan.together != 0, columns, terms, lanes,
+                      spec, choices);
+  };
+  plan.first = asked(".tile_of_scores", plan.first, extents.columns, extents.terms);
+  plan.last = asked(".tile", plan.last, extents.results, extents.columns);
+  const int64_t unroll = choices.number(last_name + ".unroll", kUnroll, {2, 8, 1});
   const double work = last.work(sizes) + chain->first.work(sizes);
 
   return attempt(s, [&] {
@@ -300,7 +350,7 @@ bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetS
                  .row = own[outside + chain->first_row],
                  .lane = own[outside + chain->first_lane],
                  .summed = own.back()},
-                plan.first, lanes, terms(chain->first));
+                plan.first, lanes, terms(chain->first), unroll);
     keep_whole_vectors(s, chain->first, first, chain->first.result()->name + "_register",
                        chain->first_lane, lanes);
     BlockRef out;
@@ -313,7 +363,7 @@ bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetS
     tile_inside(
         s, block, out,
         {.outside = outside, .row = row, .lane = loops[chain->lane], .summed = loops.back()},
-        plan.last, lanes, terms(last));
+        plan.last, lanes, terms(last), unroll);
     keep_whole_vectors(s, last, block, last.result()->name + (chain->after ? "" : "_register"),
                        chain->lane, lanes);
     run_in_threads(s, tasks, tasks.size(), work);

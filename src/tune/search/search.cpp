@@ -101,6 +101,10 @@ std::vector<Point> Search::propose(size_t count) {
   return out;
 }
 
+void Search::suggest(const Point& point) {
+  state_->options.start.insert(state_->options.start.begin(), point);
+}
+
 void Search::report(const std::vector<Trial>& trials) {
   State& s = *state_;
   std::vector<Sample> samples;

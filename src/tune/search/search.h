@@ -68,6 +68,8 @@ class Search {
   /// Up to `count` legal points that were never proposed before, the most promising first. Fewer,
   /// or none, when no more are left. A point whose steps are refused is counted and left out.
   std::vector<Point> propose(size_t count);
+  /// To propose next, before all others, if it is legal and new.
+  void suggest(const Point& point);
   /// Measurements in any order; also of points that were not proposed (records).
   void report(const std::vector<Trial>& trials);
 
