@@ -195,8 +195,8 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
   const auto copies = [&](int64_t all, int64_t one) {
     return static_cast<size_t>(std::clamp<int64_t>((all + one - 1) / one, 1, kMost));
   };
-  const int64_t far = task.between > target.l3_bytes ? target.l3_bytes / 4 * 3 : 0;
-  copies_ = copies(far, constants);
+  // Two kernels take turns, each with copies of its own.
+  copies_ = copies(std::min(task.between, target.l3_bytes / 2 * 3) / 2, constants);
   const size_t near = copies(4 * target.l2_bytes, others);
   for (size_t s = 0; s < std::max(copies_, near); ++s) {
     std::vector<void*>& set = buffers_.emplace_back();

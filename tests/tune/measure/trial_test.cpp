@@ -28,7 +28,7 @@ size_t places(const ArgumentSets& sets, size_t param) {
 }
 
 TEST(ArgumentSets, ConstantsComeFromAsFarAsInTheModel) {
-  const Task near = task_in(64 << 10), far = task_in(65 << 10);
+  const Task near = task_in(40 << 10), far = task_in(1 << 20);
   Arguments arguments(near);
   arguments.fill(1);
   // 12 KiB and 15 KiB are read and written: three sets are more than four times the second cache.
