@@ -83,10 +83,11 @@ void keep_what_helps(ContextResult& result, const Traces& traces,
         result.kept, [&](const auto& kept) { return result.kernels.at(kept.first).high >= 1; });
     if (dropped > 0) continue;
     if (result.whole.low < 1) return;  // too little for the whole to tell
+    result.problem = "faster alone, but the whole model is slower";
     result.kept.clear();
   }
   result.whole = {1, 1, 1};
-  result.problem = "faster alone, but the whole model is slower";
+  if (result.problem.empty()) result.problem = "faster alone, but the whole model is not";
 }
 
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,

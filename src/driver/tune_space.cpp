@@ -109,8 +109,9 @@ class SpaceTuner {
            .point = prefix_ + space_.encode(points[i]),
            .measurement = all[i],
            .threads = options_.threads,
-           .config = str("at most ", how.repeats, " pairs with the default schedule in ",
-                         how.sample_seconds, " s, arguments in turn, seed ", how.seed),
+           .config = str(
+               "at most ", how.repeats, " pairs with the default schedule in ", how.sample_seconds,
+               " s, four times that where it may be faster, arguments in turn, seed ", how.seed),
            .compiler = str("tilewright ", build_id(reinterpret_cast<const void*>(&tune_space)),
                            ", ", target::llvm::code_generator(task_->target)),
            .time = static_cast<int64_t>(std::time(nullptr)),

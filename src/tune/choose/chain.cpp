@@ -175,9 +175,9 @@ Tile asked_tile(const std::string& question, const Tile& model, int64_t rows, bo
     return tile_cycles(t, rows, columns, terms, lanes, spec.rates);
   };
   std::vector<Option> all;
+  const int64_t most = std::min((columns + lanes - 1) / lanes, kMostVectors);
   for (int64_t r = 1; r <= rows; ++r)
-    for (int64_t v = 1; v <= kMostVectors && r * v + std::min(r, v) + 1 <= spec.vector_registers;
-         ++v) {
+    for (int64_t v = 1; v <= most && r * v + std::min(r, v) + 1 <= spec.vector_registers; ++v) {
       const Tile tile{r, v};
       if ((whole && rows % r != 0) || (r == model.rows && v == model.vectors)) continue;
       if (const double c = cycles(tile); c < kSlow * cycles(model)) all.push_back({tile, c});
@@ -295,8 +295,8 @@ bool schedule_chain(Schedule& s, const std::string& last_name, const ir::TargetS
                       spec, choices);
   };
   plan.first = asked(".tile_of_scores", plan.first, extents.columns, extents.terms);
-  plan.last = asked(".tile", plan.last, extents.results, extents.columns);
-  const int64_t unroll = choices.number(last_name + ".unroll", kUnroll, {2, 8, 1});
+  plan.last = asked(".tile_of_results", plan.last, extents.results, extents.columns);
+  const int64_t unroll = choices.number(last_name + ".unroll_both", kUnroll, {2, 8, 1});
   const double work = last.work(sizes) + chain->first.work(sizes);
 
   return attempt(s, [&] {

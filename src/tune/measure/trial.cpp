@@ -98,7 +98,8 @@ Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& opti
          (pairs >= fewest || i >= 2 * fewest))) {
       if (longer || pairs < kFewest) break;
       const Estimate so_far = ratio();
-      longer = so_far.median < 1 && so_far.high >= 1;
+      longer = so_far.median < 1 && so_far.high >= 1 &&
+               seconds_since(start) < kLonger * options.sample_seconds;
       if (!longer) break;
     }
     const int64_t before = preemptions();
@@ -173,8 +174,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
             .time = {first, first, first},
             .ratio = {ratio, ratio, ratio}};
   }
-  // Half of the sets apart: the second of a pair must not find what the first has just read.
-  Timed candidate(mine, sets.count()), its(other, sets.count(), sets.count() / 2);
+  Timed candidate(mine, sets.count()), its(other, sets.count(), sets.apart());
   return timed(candidate, its, options);
 }
 
@@ -183,7 +183,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
 ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
                            const std::vector<size_t>& taken)
     : arguments_(arguments) {
-  constexpr int64_t kMost = 16;
+  constexpr int64_t kMost = 16, kMostOfConstants = 256;
   const ir::TargetSpec& target = task.target;
   const auto constant = [&](size_t i) {
     return i < arguments.inputs() &&
@@ -192,12 +192,14 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
   int64_t constants = 1, others = 1;  // bytes
   for (size_t i = 0; i < arguments.count(); ++i)
     (constant(i) ? constants : others) += arguments.bytes(i);
-  const auto copies = [&](int64_t all, int64_t one) {
-    return static_cast<size_t>(std::clamp<int64_t>((all + one - 1) / one, 1, kMost));
+  const auto copies = [](int64_t all, int64_t one, int64_t most) {
+    return static_cast<size_t>(std::clamp<int64_t>((all + one - 1) / one, 1, most));
   };
-  // Two kernels take turns, each with copies of its own.
-  copies_ = copies(std::min(task.between, target.l3_bytes / 2 * 3) / 2, constants);
-  const size_t near = copies(4 * target.l2_bytes, others);
+  const int64_t last = std::max(target.l3_bytes, 4 * target.l2_bytes);  // there may be no third
+  // Two kernels take turns, each with copies of its own of what is packed.
+  copies_ = copies(std::min(task.between, last / 2 * 3) / 2, constants, kMostOfConstants);
+  const size_t near = copies(4 * target.l2_bytes, others, kMost);
+  apart_ = (near > 1 ? near : copies_) / 2;
   for (size_t s = 0; s < std::max(copies_, near); ++s) {
     std::vector<void*>& set = buffers_.emplace_back();
     for (size_t i = 0; i < arguments.count(); ++i) {

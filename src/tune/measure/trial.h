@@ -14,7 +14,7 @@ struct MeasureOptions {
   double build_seconds = 10;                // at most, for one candidate
   double run_seconds = 4;                   // at most, checking and all repeats included
   double sample_seconds = 0.06;             // about, for all repeats of a quick kernel
-  int repeats = 25;                         // at most
+  int repeats = 25;                         // at most; four times both where it may be the faster
   int64_t memory_bytes = int64_t{1} << 30;  // for building and running, beside the arguments
   uint64_t seed = 1;                        // of the arguments
 };
@@ -43,6 +43,9 @@ class ArgumentSets {
   const std::vector<std::vector<void*>>& buffers() const { return buffers_; }
   size_t count() const { return buffers_.size(); }
   size_t copies_of_constants() const { return copies_; }
+  /// How many sets two kernels that take turns are to be apart: the second of a pair must not find
+  /// what the first has just read.
+  size_t apart() const { return apart_; }
   /// Everything as before the first call.
   void restore(size_t set) const;
 
@@ -50,7 +53,7 @@ class ArgumentSets {
   void restore(size_t set, size_t argument) const;
 
   const Arguments& arguments_;
-  size_t copies_ = 1;
+  size_t copies_ = 1, apart_ = 0;
   std::vector<Memory> memory_;
   std::vector<std::vector<void*>> buffers_;
 };

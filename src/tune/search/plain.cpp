@@ -38,9 +38,10 @@ void Search::State::propose_walks(size_t count, std::vector<Point>& out) {
   // Who knows a good point walks from there, who knows none starts anywhere.
   while (best && walkers.size() < count)
     walkers.push_back({.at = trials[*best].point, .seconds = trials[*best].seconds, .tried = {}});
-  if (walkers.size() < count) {  // the first batch, or a larger one
+  if (const size_t known = std::max(walkers.size(), out.size()); known < count) {
+    // The first batch, or a larger one.
     std::vector<Point> fresh;
-    propose_random(count - walkers.size(), fresh);
+    propose_random(count - known, fresh);
     for (const Point& p : fresh) {
       walkers.push_back({.at = p, .seconds = INFINITY, .tried = p});
       out.push_back(p);

@@ -38,7 +38,7 @@ Search::Search(Search&&) noexcept = default;
 bool Search::State::take(const Point& point) {
   if (!seen.insert(point).second) return false;
   const Applied& known = at(point);
-  return known.trace && traces.insert(known.text).second;
+  return !known.refused && traces.insert(known.text).second;
 }
 
 const Search::State::Applied& Search::State::at(const Point& point) {
@@ -60,11 +60,12 @@ void Search::State::prepare(const std::vector<Point>& points) {
       known.text = std::hash<std::string>()(schedule::print(s.trace()));
       known.trace = s.trace();
     } catch (const Error& e) {
+      known.refused = true;
       refusals[i] = e.what();
     }
   });
   for (size_t i = 0; i < fresh.size(); ++i) {
-    if (fresh[i]->second.trace) {
+    if (!fresh[i]->second.refused) {
       scheduled.push_back(fresh[i]->first);
       continue;
     }
@@ -75,8 +76,15 @@ void Search::State::prepare(const std::vector<Point>& points) {
 }
 
 std::vector<Point> Search::propose(size_t count) {
+  std::vector<Point> out = state_->next(count);
+  for (auto& [point, applied] : state_->applied)
+    if (!state_->seen.contains(point)) applied.trace.reset();
+  return out;
+}
+
+std::vector<Point> Search::State::next(size_t count) {
   std::vector<Point> out;
-  State& s = *state_;
+  State& s = *this;
   std::vector<Point> first;
   for (const Point& p : s.options.start)
     if (first.size() < count && s.space.legal(p) && !s.seen.contains(p)) first.push_back(p);
@@ -85,7 +93,7 @@ std::vector<Point> Search::propose(size_t count) {
     if (out.size() < count && s.space.legal(p) && s.take(p)) out.push_back(p);
   const bool small =
       s.space.size().exact && s.space.size().points <= static_cast<double>(s.options.small);
-  if (done()) return out;
+  if (!why_done().empty()) return out;
   if (small) {
     s.propose_all(count, out);
   } else {
@@ -125,9 +133,10 @@ void Search::report(const std::vector<Trial>& trials) {
 }
 
 bool Search::done() const { return !why_done().empty(); }
+std::string Search::why_done() const { return state_->why_done(); }
 
-std::string Search::why_done() const {
-  const State& s = *state_;
+std::string Search::State::why_done() const {
+  const State& s = *this;
   if (s.space.size().points == 0) return str("the space is empty: ", s.space.why_empty());
   if (s.exhausted) return "every point has been tried";
   if (s.options.patience > 0 && s.best && s.trials.size() - s.last_gain >= s.options.patience)
@@ -135,10 +144,9 @@ std::string Search::why_done() const {
   return "";
 }
 
-const schedule::Trace& Search::trace(const Point& point) const {
+schedule::Trace Search::trace(const Point& point) const {
   const auto& trace = state_->at(point).trace;
-  require(trace.has_value(), "the trace of a point whose steps are refused");
-  return *trace;
+  return trace ? *trace : state_->space.apply(point).trace();
 }
 
 double Search::score(const Point& point) const {

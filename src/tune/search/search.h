@@ -75,7 +75,7 @@ class Search {
 
   /// What a point that was proposed comes to, and what the cost model says of it: the higher, the
   /// faster; 0 without a model.
-  const schedule::Trace& trace(const Point& point) const;
+  schedule::Trace trace(const Point& point) const;
   double score(const Point& point) const;
 
   /// Nothing is left, or patience is at its end.

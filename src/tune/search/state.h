@@ -23,7 +23,8 @@ struct Search::State {
   std::unordered_set<size_t> traces;  // points that come to the same schedule are tried once
   /// What a point comes to.
   struct Applied {
-    std::optional<schedule::Trace> trace;  // nothing: its steps are refused
+    bool refused = false;
+    std::optional<schedule::Trace> trace;  // of those that are proposed: it is large
     size_t text = 0;                       // stands for the trace's
     std::optional<Features> features;      // of the scheduled program; for the model only
   };
@@ -54,6 +55,10 @@ struct Search::State {
   const std::optional<Features>& features_of(const Point& point) { return at(point).features; }
   /// All of them, at the same time where options say so: what at() gives afterwards.
   void prepare(const std::vector<Point>& points);
+
+  /// What Search::propose gives, and Search::why_done.
+  std::vector<Point> next(size_t count);
+  std::string why_done() const;
 
   // The strategies; each adds points to `out` until there are `count`.
   void propose_random(size_t count, std::vector<Point>& out);

@@ -35,6 +35,7 @@ TEST(ArgumentSets, ConstantsComeFromAsFarAsInTheModel) {
   const ArgumentSets few(arguments, near, {0, 1});
   EXPECT_EQ(few.copies_of_constants(), 1u);
   EXPECT_EQ(few.count(), 3u);
+  EXPECT_EQ(few.apart(), 1u);
   EXPECT_EQ(places(few, 0), 3u);
   EXPECT_EQ(places(few, 1), 1u);
   EXPECT_EQ(places(few, 2), 3u);
