@@ -84,28 +84,27 @@ std::vector<Point> Search::propose(size_t count) {
 
 std::vector<Point> Search::State::next(size_t count) {
   std::vector<Point> out;
-  State& s = *this;
   std::vector<Point> first;
-  for (const Point& p : s.options.start)
-    if (first.size() < count && s.space.legal(p) && !s.seen.contains(p)) first.push_back(p);
-  s.prepare(first);
-  for (const Point& p : s.options.start)
-    if (out.size() < count && s.space.legal(p) && s.take(p)) out.push_back(p);
+  for (const Point& p : options.start)
+    if (first.size() < count && space.legal(p) && !seen.contains(p)) first.push_back(p);
+  prepare(first);
+  for (const Point& p : options.start)
+    if (out.size() < count && space.legal(p) && take(p)) out.push_back(p);
   const bool small =
-      s.space.size().exact && s.space.size().points <= static_cast<double>(s.options.small);
+      space.size().exact && space.size().points <= static_cast<double>(options.small);
   if (!why_done().empty()) return out;
   if (small) {
-    s.propose_all(count, out);
+    propose_all(count, out);
   } else {
-    switch (s.options.strategy) {
-      case Strategy::Random: s.propose_random(count, out); break;
-      case Strategy::Grid: s.propose_next(count, out); break;
-      case Strategy::Annealing: s.propose_walks(count, out); break;
-      case Strategy::Learned: s.propose_learned(count, out); break;
+    switch (options.strategy) {
+      case Strategy::Random: propose_random(count, out); break;
+      case Strategy::Grid: propose_next(count, out); break;
+      case Strategy::Annealing: propose_walks(count, out); break;
+      case Strategy::Learned: propose_learned(count, out); break;
     }
   }
-  if (out.size() < count && !small && s.options.strategy != Strategy::Grid)
-    s.propose_next(count, out);  // what chance does not find any more
+  if (out.size() < count && !small && options.strategy != Strategy::Grid)
+    propose_next(count, out);  // what chance does not find any more
   return out;
 }
 
@@ -136,11 +135,10 @@ bool Search::done() const { return !why_done().empty(); }
 std::string Search::why_done() const { return state_->why_done(); }
 
 std::string Search::State::why_done() const {
-  const State& s = *this;
-  if (s.space.size().points == 0) return str("the space is empty: ", s.space.why_empty());
-  if (s.exhausted) return "every point has been tried";
-  if (s.options.patience > 0 && s.best && s.trials.size() - s.last_gain >= s.options.patience)
-    return str("no gain in the last ", s.options.patience, " trials");
+  if (space.size().points == 0) return str("the space is empty: ", space.why_empty());
+  if (exhausted) return "every point has been tried";
+  if (options.patience > 0 && best && trials.size() - last_gain >= options.patience)
+    return str("no gain in the last ", options.patience, " trials");
   return "";
 }
 
