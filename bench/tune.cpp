@@ -304,7 +304,7 @@ int usage() {
 
 int main(int argc, char** argv) try {
   const std::string part = argc > 1 ? argv[1] : "";
-  std::map<std::string, std::string> options = {{"--trials", "128"},
+  std::map<std::string, std::string> options = {{"--trials", part == "template" ? "256" : "128"},
                                                 {"--seeds", "10"},
                                                 {"--strategies", "learned,annealing,random"},
                                                 {"--only", ""},

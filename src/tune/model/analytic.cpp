@@ -4,17 +4,70 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace tilewright::tune {
 namespace {
 
 // Cycles beside those of the target's rates. What they miss is what the trees learn.
 constexpr double kOperation = 0.25, kIteration = 1;
-constexpr double kGather = 2, kSpill = 1;
+constexpr double kGather = 2, kSpill = 1.5;
 constexpr double kFork = 8000;
+constexpr double kWindow = 128;  // vectors of results whose instructions are under way at once
 
 bool written_out(ir::ForKind kind) {
   return kind == ir::ForKind::Unrolled || kind == ir::ForKind::Vectorized;
+}
+
+/// The loop that runs as vectors.
+struct Lanes {
+  std::optional<size_t> loop;
+  double extent = 1, vectors = 1;  // elements of it, and vectors that they fill
+  double lanes = 1;                // of a vector
+
+  double vectors_of(const LeafAccess& a, const std::vector<LeafLoop>& loops, size_t level) const {
+    const double elements = a.elements(loops, level);
+    return loop && a.stride(*loop) != 0 ? elements / extent * vectors : elements;
+  }
+  bool scattered(const LeafAccess& a) const { return loop && std::abs(a.stride(*loop)) > 1; }
+};
+
+/// Registers that the body needs, and what it loads with those that there are.
+void count_body(const Leaf& leaf, const ir::TargetSpec& spec, const Lanes& lanes, LeafCost& out) {
+  const size_t depth = leaf.loops.size();
+  std::vector<LeafLoop> one_term = leaf.loops;
+  double terms = 1;
+  for (size_t l = out.body; l < depth; ++l)
+    if (one_term[l].sums) terms *= std::exchange(one_term[l].extent, 1);
+  double kept = 0;
+  for (const LeafAccess& a : leaf.accesses) {
+    if (a.in_registers) {
+      if (a.store) out.accumulators += lanes.vectors_of(a, leaf.loops, out.body);
+      continue;
+    }
+    // What a loop of the body reads again is kept while it runs: for a 6x2 tile two vectors and a
+    // row's number, the columns outside all six numbers and a vector.
+    size_t again = out.body;
+    while (again < depth && (one_term[again].extent == 1 || a.stride(again) != 0)) ++again;
+    kept += again < depth ? std::max(1.0, lanes.vectors_of(a, one_term, again)) : 1;
+  }
+  kept += out.accumulators;
+  const double registers = spec.vector_registers - 1;  // one is in the making
+  if (kept > registers) out.loads += kSpill * 2 * (kept - registers) * terms;
+  for (const LeafAccess& a : leaf.accesses) {
+    if (a.in_registers) continue;
+    double loads = lanes.vectors_of(a, leaf.loops, out.body);
+    const double once = lanes.vectors_of(a, one_term, out.body);
+    // Neighbouring terms of a window read the same: kept from one to the next, or loaded again.
+    if (loads < once * terms && kept + once > registers) loads = once * terms;
+    if (a.store && leaf.update) loads *= 2;
+    // What the loop around does not move is loaded before it.
+    if (!a.store && out.body > 0 && a.stride(out.body - 1) == 0 && kept + loads <= registers) {
+      kept += loads;
+      loads /= leaf.loops[out.body - 1].extent;
+    }
+    out.loads += lanes.scattered(a) ? kGather * lanes.lanes * loads : loads;
+  }
 }
 
 }  // namespace
@@ -45,31 +98,15 @@ LeafCost cost_of(const Leaf& leaf, const ir::TargetSpec& spec) {
   out.lanes_used = lane ? lane_extent / (per_lane_loop * lanes) : 1 / lanes;
   const double bodies = leaf.runs() / leaf.runs(out.body);
 
-  double streams = 0;
-  for (const LeafAccess& a : leaf.accesses) {
-    const double elements = a.elements(leaf.loops, out.body);
-    const double step = lane ? a.stride(*lane) : 0;
-    if (a.in_registers) {
-      if (a.store)
-        out.accumulators += lane && step != 0 ? elements / lane_extent * per_lane_loop : elements;
-      continue;
-    }
-    if (step == 0)
-      out.loads += elements;
-    else if (std::abs(step) == 1)
-      out.loads += elements / lane_extent * per_lane_loop;
-    else
-      out.loads += kGather * elements;
-    streams += 1;
-    if (a.store && leaf.update) out.loads += elements / lane_extent;
-  }
-  const double registers = spec.vector_registers;
-  const double wanted = out.accumulators + streams;
-  if (wanted > registers) out.loads += kSpill * 2 * (wanted - registers);
+  count_body(leaf, spec,
+             {.loop = lane, .extent = lane_extent, .vectors = per_lane_loop, .lanes = lanes}, out);
   out.compute = bodies * out.vectors * std::max(leaf.operations, 1.0) * kOperation;
   out.loading = bodies * out.loads * spec.rates.load;
   if (leaf.update) {
-    const double chains = std::max(out.accumulators, 1.0);
+    double chains = std::max(out.accumulators, 1.0);
+    // Sums that end with the body do not wait for those of the next one.
+    if (out.body > 0 && !leaf.loops[out.body - 1].sums)
+      chains *= std::max(1.0, kWindow / out.vectors);
     out.latency = bodies * out.vectors / chains * spec.rates.latency;
   }
   out.overhead = bodies * kIteration;

@@ -19,7 +19,8 @@ namespace {
 constexpr double kTie = 0.03;
 constexpr int kSets = 4;  // of trees
 
-constexpr char kMagic[8] = {'T', 'W', 'C', 'O', 'S', 'T', '0', '1'};
+// The number changes with what features mean.
+constexpr char kMagic[8] = {'T', 'W', 'C', 'O', 'S', 'T', '0', '2'};
 
 /// Changes when a feature is added, removed or renamed.
 uint64_t kind_of_features() {

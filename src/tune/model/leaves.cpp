@@ -23,7 +23,8 @@ class Collector {
 
   void stmt(const ir::Stmt& s) {
     if (const auto* loop = s.as<ir::For>()) {
-      around_.push_back({static_cast<double>(extent_of(loop->extent)), loop->loop});
+      around_.push_back(
+          {.extent = static_cast<double>(extent_of(loop->extent)), .kind = loop->loop});
       Linear step(around_.size(), 0.0);
       step.back() = 1;
       known_.push_back({loop->var, step});
@@ -64,11 +65,15 @@ class Collector {
     const size_t before = known_.size();
     double points = 1, runs = 1;
     std::vector<bool> used(around_.size());
+    const std::vector<LeafLoop> outside = around_;
     for (const ir::BlockIter& it : block.iters) {
       Linear form = linear(it.binding);
       points *= static_cast<double>(extent_of(it.extent));
       for (size_t l = 0; l < form.size(); ++l)
-        if (form[l] != 0) used[l] = true;
+        if (form[l] != 0) {
+          used[l] = true;
+          around_[l].sums = around_[l].sums || it.kind == ir::IterKind::Reduction;
+        }
       known_.push_back({it.var, std::move(form)});
     }
     for (size_t l = 0; l < around_.size(); ++l)
@@ -86,6 +91,7 @@ class Collector {
     }
     stmt(block.body);
     needed_ = outer;
+    around_ = outside;
     known_.resize(before);
   }
 
@@ -97,7 +103,21 @@ class Collector {
 
   void add_value(Leaf& leaf, const ir::Expr& value) {
     leaf.operations += static_cast<double>(operations(value));
-    ir::walk(value, [&](const ir::Load& l) { access(leaf, l.buffer, l.indices, false); });
+    ir::walk(
+        value, [&](const ir::Load& l) { access(leaf, l.buffer, l.indices, false); },
+        [&](const ir::Guard& g) {
+          // Loops are cut where a choice changes that all lanes share.
+          if (!differs_by_lane(g.cond))
+            leaf.operations -= 1 + static_cast<double>(operations(g.cond));
+        });
+  }
+
+  bool differs_by_lane(const ir::Expr& e) const {
+    for (size_t l = 0; l < around_.size(); ++l)
+      if (around_[l].kind == ir::ForKind::Vectorized)
+        for (const auto& [var, form] : known_)
+          if (l < form.size() && form[l] != 0 && ir::uses(e, var)) return true;
+    return false;
   }
 
   void access(Leaf& leaf, const ir::Buffer& buffer, const std::vector<ir::Expr>& indices,
@@ -181,34 +201,36 @@ class Collector {
   const std::vector<std::string>& constants_;
   std::vector<ir::Buffer> results_;
   std::vector<LeafLoop> around_;
-  std::vector<std::pair<ir::Expr, Linear>> known_;  // loops and block iterators
+  std::vector<std::pair<ir::Var, Linear>> known_;  // loops and block iterators
   double needed_ = 1;
   bool constant_ = true, reads_ = false;
 };
 
 }  // namespace
 
+double LeafAccess::range(const std::vector<LeafLoop>& loops, size_t level, size_t dim) const {
+  double out = 1;
+  for (size_t l = level; l < steps[dim].size(); ++l)
+    out += std::abs(steps[dim][l]) * (loops[l].extent - 1);
+  return std::min(out, std::max(shape[dim], 1.0));
+}
+
 double LeafAccess::elements(const std::vector<LeafLoop>& loops, size_t level) const {
   double all = 1;
-  for (size_t d = 0; d < steps.size(); ++d) {
-    double range = 1;
-    for (size_t l = level; l < steps[d].size(); ++l)
-      range += std::abs(steps[d][l]) * (loops[l].extent - 1);
-    all *= std::min(range, std::max(shape[d], 1.0));
-  }
+  for (size_t d = 0; d < steps.size(); ++d) all *= range(loops, level, d);
   return all;
 }
 
 double LeafAccess::lines(const std::vector<LeafLoop>& loops, size_t level) const {
   constexpr double kLine = 64;
-  if (steps.empty()) return 1;
-  const size_t last = steps.size() - 1;
-  double range = 1;
-  for (size_t l = level; l < steps[last].size(); ++l)
-    range += std::abs(steps[last][l]) * (loops[l].extent - 1);
-  range = std::min(range, std::max(shape[last], 1.0));
-  const double row = std::ceil(range * bytes / kLine);
-  return elements(loops, level) / range * row;
+  // Rows that are touched as a whole lie one behind the other.
+  double piece = 1;
+  for (size_t d = steps.size(); d-- > 0;) {
+    const double touched = range(loops, level, d);
+    piece *= touched;
+    if (touched < shape[d]) break;
+  }
+  return elements(loops, level) / piece * std::ceil(piece * bytes / kLine);
 }
 
 double LeafAccess::stride(size_t loop) const {

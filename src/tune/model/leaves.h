@@ -14,6 +14,7 @@ namespace tilewright::tune {
 struct LeafLoop {
   double extent = 1;  // with a typical value for each symbol
   ir::ForKind kind{};
+  bool sums = false;  // goes on with the same results
 };
 
 struct LeafAccess {
@@ -24,7 +25,8 @@ struct LeafAccess {
   std::vector<double> shape;               // of the buffer
   std::vector<std::vector<double>> steps;  // by dimension, then by loop: about linear
 
-  /// Elements that are touched while the loops from `level` on run, and the cache lines of them.
+  /// What is touched while the loops from `level` on run: of one dimension, elements, cache lines.
+  double range(const std::vector<LeafLoop>& loops, size_t level, size_t dim) const;
   double elements(const std::vector<LeafLoop>& loops, size_t level) const;
   double lines(const std::vector<LeafLoop>& loops, size_t level) const;
   /// By how many elements it moves with one step of a loop.

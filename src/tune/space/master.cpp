@@ -22,6 +22,7 @@ namespace {
 struct Parts {
   std::vector<std::string> constants;
   std::vector<std::string> chains, rows;  // last stages of groups that run together
+  std::vector<Choices::Question> of_chains;
   std::vector<Tiled> tiled;
   std::vector<Terms> terms;
   std::vector<std::string> maps;
@@ -41,8 +42,11 @@ Parts parts_of(const schedule::Schedule& start, const ir::TargetSpec& spec,
     return stage && stage->kind == kind;
   };
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
-    if (still(it->first, StageKind::Reduce) && schedule_chain(s, it->first, spec, by_model))
+    if (Choices asks;
+        still(it->first, StageKind::Reduce) && schedule_chain(s, it->first, spec, asks)) {
       out.chains.push_back(it->first);
+      out.of_chains.insert(out.of_chains.end(), asks.asked().begin(), asks.asked().end());
+    }
   for (auto it = stages.rbegin(); it != stages.rend(); ++it)
     if (still(it->first, StageKind::Map) && schedule_rows(s, it->first, spec, by_model))
       out.rows.push_back(it->first);
@@ -72,6 +76,8 @@ Parts parts_of(const schedule::Schedule& start, const ir::TargetSpec& spec,
 
 void run(schedule::Schedule& s, Knobs& k, const Parts& parts, const ir::TargetSpec& spec) {
   Choices choices;
+  for (const Choices::Question& q : parts.of_chains)
+    choices.answer(q.name, q.options[k.choice(q.name, q.options)]);
   for (const std::string& last : parts.chains) schedule_chain(s, last, spec, choices);
   for (const std::string& last : parts.rows) {
     choices.answer(last + ".rows", std::to_string(k.number(last + ".rows", {4, 1, 2, 8})));

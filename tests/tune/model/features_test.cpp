@@ -81,6 +81,68 @@ TEST(Leaves, LeaveOutWhatConstantsDecide) {
   EXPECT_EQ(leaves_of(s.func(), {"B"}).size(), all - 1);
 }
 
+TEST(Leaves, CountLinesOfWholeBlocksTogether) {
+  // Blocks of eight channels: a row of four pixels is 128 bytes in one piece.
+  Schedule s(lower::to_blocks(te::parse_program(
+      "te k(X: f32[2, 6, 4, 8]) {\n"
+      "  Y[c in 2, y in 6, x in 4, d in 8] = X[c, y, x, d] * 2.0\n  return Y\n}")));
+  const Leaf leaf = leaves_of(s.func(), {}).back();
+  const LeafAccess& x = leaf.accesses[0];
+  EXPECT_EQ(x.lines(leaf.loops, 0), 24.0);
+  EXPECT_EQ(x.lines(leaf.loops, 2), 2.0);
+  EXPECT_EQ(x.lines(leaf.loops, 3), 1.0);  // half a line is one
+}
+
+TEST(Leaves, LeaveOutChoicesThatAllLanesShare) {
+  const char* padded =
+      "te k(X: f32[30, 16]) {\n"
+      "  Y[y in 32, x in 16] = guard(1 <= y && y < 31, X[y - 1, x], 0.0) * 2.0\n  return Y\n}";
+  for (const bool across : {true, false}) {
+    Schedule s(lower::to_blocks(te::parse_program(padded)));
+    const auto [y, x] = s.loops<2>("Y");
+    if (!across) s.reorder({x, y});
+    s.vectorize(across ? x : y);
+    const double operations = leaves_of(s.func(), {}).back().operations;
+    EXPECT_EQ(operations, across ? 1 : 5);  // and a guard of two comparisons and what joins them
+  }
+}
+
+/// A convolution along x over 3 terms, `rows` x `vectors` results at a time.
+LeafCost cost_of_window(int64_t rows, int64_t vectors, bool all_terms) {
+  const ir::TargetSpec spec = wide_machine();
+  const int64_t lanes = spec.lanes(32);
+  Schedule s(lower::to_blocks(te::parse_program(
+      "te k(X: f32[66, 512], W: f32[3, 512]) {\n"
+      "  C[y in 64, x in 512] = sum(r in 3) X[y + r, x] * W[r, x]\n  return C\n}")));
+  const schedule::BlockRef copy = s.cache_write(s.block("C"), "C", ir::ScopeKind::Register);
+  const auto [y, x, r] = s.loops<3>("C");
+  const auto [y0, y1] = s.split<2>(y, {kOpen, rows});
+  const auto [x0, x1, x2] = s.split<3>(x, {kOpen, vectors, lanes});
+  s.reorder({x0, y0, r, x1, y1, x2});
+  s.reverse_compute_at(copy, y0);
+  s.vectorize(x2);
+  s.unroll(x1);
+  s.unroll(y1);
+  if (all_terms) s.unroll(r);
+  for (const Leaf& leaf : leaves_of(s.func(), {}))
+    if (leaf.update) return cost_of(leaf, spec);
+  throw std::runtime_error("no update");
+}
+
+TEST(Analytic, WindowsAreReadOnceWhereRegistersHoldThem) {
+  const LeafCost few = cost_of_window(4, 1, true);
+  EXPECT_EQ(few.accumulators, 4);
+  EXPECT_LT(few.loads, 6 + 3);  // rows of X, and W before the loop over rows
+  const LeafCost many = cost_of_window(16, 1, true);
+  EXPECT_GE(many.loads, 16 * 3);  // each term reads its rows again
+}
+
+TEST(Analytic, SumsThatEndInTheBodyDoNotWait) {
+  const LeafCost together = cost_of_window(1, 1, true), apart = cost_of_window(1, 1, false);
+  EXPECT_LT(together.latency, apart.latency / 4);
+  EXPECT_EQ(together.compute, apart.compute);
+}
+
 TEST(Features, TellTiledFromPlain) {
   const ir::TargetSpec spec = wide_machine();
   const Features plain = features_of(matmul(), spec);

@@ -60,6 +60,15 @@ TEST(MasterTemplate, SpacesOfProductsAndConvolutionsAreLarge) {
   }
 }
 
+TEST(MasterTemplate, AttentionHasKnobs) {
+  const Operator& attention =
+      *std::ranges::find(kCommon, std::string("attention"), &Operator::name);
+  const Space space =
+      cpu_space(lower::to_blocks(te::parse_program(attention.text)), wide_machine());
+  EXPECT_GT(space.size().points, 8) << space.print();
+  EXPECT_NE(space.print().find("rows"), std::string::npos);
+}
+
 /// The first point of the space with other values of some knobs.
 Point first_with(const Space& space,
                  const std::vector<std::pair<std::string, std::string>>& values) {
