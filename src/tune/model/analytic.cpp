@@ -25,9 +25,19 @@ struct Lanes {
   double extent = 1, vectors = 1;  // elements of it, and vectors that they fill
   double lanes = 1;                // of a vector
 
+  /// Vectors that an access touches in the loops from `level` on. Those that overlap are not one.
   double vectors_of(const LeafAccess& a, const std::vector<LeafLoop>& loops, size_t level) const {
-    const double elements = a.elements(loops, level);
-    return loop && a.stride(*loop) != 0 ? elements / extent * vectors : elements;
+    double out = loop && a.stride(*loop) != 0 ? vectors : 1;
+    for (const std::vector<double>& steps : a.steps) {
+      double range = 1, places = 1;
+      for (size_t l = level; l < steps.size(); ++l) {
+        if (l == loop || steps[l] == 0) continue;
+        range += std::abs(steps[l]) * (loops[l].extent - 1);
+        places *= loops[l].extent;
+      }
+      out *= std::min(range, places);
+    }
+    return out;
   }
   bool scattered(const LeafAccess& a) const { return loop && std::abs(a.stride(*loop)) > 1; }
 };
@@ -35,39 +45,63 @@ struct Lanes {
 /// Registers that the body needs, and what it loads with those that there are.
 void count_body(const Leaf& leaf, const ir::TargetSpec& spec, const Lanes& lanes, LeafCost& out) {
   const size_t depth = leaf.loops.size();
+  const auto sums = [&](size_t l) {
+    return leaf.loops[l].sums && leaf.loops[l].extent > 1 && l != lanes.loop;
+  };
   std::vector<LeafLoop> one_term = leaf.loops;
   double terms = 1;
   for (size_t l = out.body; l < depth; ++l)
-    if (one_term[l].sums) terms *= std::exchange(one_term[l].extent, 1);
-  double kept = 0;
-  for (const LeafAccess& a : leaf.accesses) {
-    if (a.in_registers) {
-      if (a.store) out.accumulators += lanes.vectors_of(a, leaf.loops, out.body);
-      continue;
-    }
-    // What a loop of the body reads again is kept while it runs: for a 6x2 tile two vectors and a
-    // row's number, the columns outside all six numbers and a vector.
+    if (sums(l)) terms *= std::exchange(one_term[l].extent, 1);
+  // What a loop of the body reads again is kept while it runs: for a 6x2 tile two vectors and a
+  // row's number, the columns outside all six numbers and a vector.
+  const auto kept_by = [&](const LeafAccess& a) {
     size_t again = out.body;
     while (again < depth && (one_term[again].extent == 1 || a.stride(again) != 0)) ++again;
-    kept += again < depth ? std::max(1.0, lanes.vectors_of(a, one_term, again)) : 1;
+    return again < depth ? lanes.vectors_of(a, one_term, again) : 1;
+  };
+  double kept = 0;
+  for (const LeafAccess& a : leaf.accesses) {
+    if (!a.in_registers)
+      kept += kept_by(a);
+    else if (a.store)
+      out.accumulators += lanes.vectors_of(a, leaf.loops, out.body);
   }
   kept += out.accumulators;
   const double registers = spec.vector_registers - 1;  // one is in the making
   if (kept > registers) out.loads += kSpill * 2 * (kept - registers) * terms;
   for (const LeafAccess& a : leaf.accesses) {
     if (a.in_registers) continue;
+    const double others = kept - kept_by(a);
     double loads = lanes.vectors_of(a, leaf.loops, out.body);
-    const double once = lanes.vectors_of(a, one_term, out.body);
     // Neighbouring terms of a window read the same: kept from one to the next, or loaded again.
-    if (loads < once * terms && kept + once > registers) loads = once * terms;
+    std::vector<LeafLoop> inner = leaf.loops;
+    double times = 1;
+    for (size_t l = out.body; l < depth; ++l) {
+      if (!sums(l)) continue;
+      const double all = lanes.vectors_of(a, inner, out.body);
+      const double extent = std::exchange(inner[l].extent, 1);
+      const double one = lanes.vectors_of(a, inner, out.body);
+      times *= extent;
+      if (all < one * extent && others + one > registers) loads = std::max(loads, one * times);
+    }
     if (a.store && leaf.update) loads *= 2;
     // What the loop around does not move is loaded before it.
-    if (!a.store && out.body > 0 && a.stride(out.body - 1) == 0 && kept + loads <= registers) {
-      kept += loads;
+    if (!a.store && out.body > 0 && a.stride(out.body - 1) == 0 && others + loads <= registers) {
+      kept = others + loads;
       loads /= leaf.loops[out.body - 1].extent;
     }
     out.loads += lanes.scattered(a) ? kGather * lanes.lanes * loads : loads;
   }
+}
+
+/// How many sums run beside each other.
+double chains_of(const Leaf& leaf, const LeafCost& cost) {
+  const double own = std::max(cost.accumulators, 1.0);
+  size_t around = cost.body;
+  while (around > 0 && leaf.loops[around - 1].extent == 1) --around;
+  // Those that end with the body do not wait for those of the next one.
+  if (around == 0 || leaf.loops[around - 1].sums) return own;
+  return own * std::clamp(kWindow / cost.vectors, 1.0, leaf.loops[around - 1].extent);
 }
 
 }  // namespace
@@ -103,11 +137,7 @@ LeafCost cost_of(const Leaf& leaf, const ir::TargetSpec& spec) {
   out.compute = bodies * out.vectors * std::max(leaf.operations, 1.0) * kOperation;
   out.loading = bodies * out.loads * spec.rates.load;
   if (leaf.update) {
-    double chains = std::max(out.accumulators, 1.0);
-    // Sums that end with the body do not wait for those of the next one.
-    if (out.body > 0 && !leaf.loops[out.body - 1].sums)
-      chains *= std::max(1.0, kWindow / out.vectors);
-    out.latency = bodies * out.vectors / chains * spec.rates.latency;
+    out.latency = bodies * out.vectors / chains_of(leaf, out) * spec.rates.latency;
   }
   out.overhead = bodies * kIteration;
 

@@ -12,7 +12,7 @@ struct LeafCost {
   double vectors = 1;       // vectors of results that the body computes
   double lanes_used = 1;    // share of a vector that does work
   double accumulators = 0;  // vectors that stay in registers
-  double loads = 0;         // load instructions of the body
+  double loads = 0;         // loads and stores of the body, a part of those before it with them
   double compute = 0;       // cycles of arithmetic
   double latency = 0;       // cycles of waiting for sums
   double loading = 0;       // cycles of loads and stores

@@ -102,17 +102,21 @@ class Collector {
   }
 
   void add_value(Leaf& leaf, const ir::Expr& value) {
-    leaf.operations += static_cast<double>(operations(value));
+    int64_t n = operations(value);
     ir::walk(
-        value, [&](const ir::Load& l) { access(leaf, l.buffer, l.indices, false); },
+        value, [](const ir::Load&) { return false; },
         [&](const ir::Guard& g) {
           // Loops are cut where a choice changes that all lanes share.
-          if (!differs_by_lane(g.cond))
-            leaf.operations -= 1 + static_cast<double>(operations(g.cond));
+          if (!differs_by_lane(g.cond)) n -= 1 + operations(g.cond);
         });
+    leaf.operations += static_cast<double>(std::max<int64_t>(n, 0));
+    ir::walk(value, [&](const ir::Load& l) { access(leaf, l.buffer, l.indices, false); });
   }
 
   bool differs_by_lane(const ir::Expr& e) const {
+    bool data = false;
+    ir::walk(e, [&](const ir::Load&) { data = true; });
+    if (data) return true;
     for (size_t l = 0; l < around_.size(); ++l)
       if (around_[l].kind == ir::ForKind::Vectorized)
         for (const auto& [var, form] : known_)
@@ -224,13 +228,14 @@ double LeafAccess::elements(const std::vector<LeafLoop>& loops, size_t level) co
 double LeafAccess::lines(const std::vector<LeafLoop>& loops, size_t level) const {
   constexpr double kLine = 64;
   // Rows that are touched as a whole lie one behind the other.
-  double piece = 1;
+  double pieces = 1, piece = 1;
+  bool whole = true;
   for (size_t d = steps.size(); d-- > 0;) {
     const double touched = range(loops, level, d);
-    piece *= touched;
-    if (touched < shape[d]) break;
+    (whole ? piece : pieces) *= touched;
+    whole = whole && touched >= shape[d];
   }
-  return elements(loops, level) / piece * std::ceil(piece * bytes / kLine);
+  return pieces * std::ceil(piece * bytes / kLine);
 }
 
 double LeafAccess::stride(size_t loop) const {

@@ -5,6 +5,8 @@
 #include <memory>
 #include <set>
 
+#include "support/diagnostic.h"
+#include "support/str.h"
 #include "tune/choose/canonical.h"
 #include "tune/choose/chain.h"
 #include "tune/choose/inline.h"
@@ -78,7 +80,13 @@ void run(schedule::Schedule& s, Knobs& k, const Parts& parts, const ir::TargetSp
   Choices choices;
   for (const Choices::Question& q : parts.of_chains)
     choices.answer(q.name, q.options[k.choice(q.name, q.options)]);
-  for (const std::string& last : parts.chains) schedule_chain(s, last, spec, choices);
+  for (const std::string& last : parts.chains)
+    if (!schedule_chain(s, last, spec, choices))
+      throw Error({.code = "tune.space.chain",
+                   .at = {},
+                   .message = str("the stages before `", last, "` cannot run together in this way"),
+                   .notes = {},
+                   .help = "other values of its knobs can: see `space.print()`"});
   for (const std::string& last : parts.rows) {
     choices.answer(last + ".rows", std::to_string(k.number(last + ".rows", {4, 1, 2, 8})));
     schedule_rows(s, last, spec, choices);

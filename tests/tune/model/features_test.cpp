@@ -107,18 +107,19 @@ TEST(Leaves, LeaveOutChoicesThatAllLanesShare) {
   }
 }
 
-/// A convolution along x over 3 terms, `rows` x `vectors` results at a time.
-LeafCost cost_of_window(int64_t rows, int64_t vectors, bool all_terms) {
+/// What `text` stores to C in tiles of rows along y and vectors along x costs; sums are in r.
+LeafCost cost_of_tiles(const char* text, int64_t rows, int64_t vectors, bool all_terms,
+                       bool columns_first = false) {
   const ir::TargetSpec spec = wide_machine();
-  const int64_t lanes = spec.lanes(32);
-  Schedule s(lower::to_blocks(te::parse_program(
-      "te k(X: f32[66, 512], W: f32[3, 512]) {\n"
-      "  C[y in 64, x in 512] = sum(r in 3) X[y + r, x] * W[r, x]\n  return C\n}")));
+  Schedule s(lower::to_blocks(te::parse_program(text)));
   const schedule::BlockRef copy = s.cache_write(s.block("C"), "C", ir::ScopeKind::Register);
   const auto [y, x, r] = s.loops<3>("C");
   const auto [y0, y1] = s.split<2>(y, {kOpen, rows});
-  const auto [x0, x1, x2] = s.split<3>(x, {kOpen, vectors, lanes});
-  s.reorder({x0, y0, r, x1, y1, x2});
+  const auto [x0, x1, x2] = s.split<3>(x, {kOpen, vectors, spec.lanes(32)});
+  if (columns_first)
+    s.reorder({x0, y0, r, x1, y1, x2});
+  else
+    s.reorder({x0, y0, r, y1, x1, x2});
   s.reverse_compute_at(copy, y0);
   s.vectorize(x2);
   s.unroll(x1);
@@ -129,16 +130,49 @@ LeafCost cost_of_window(int64_t rows, int64_t vectors, bool all_terms) {
   throw std::runtime_error("no update");
 }
 
+constexpr const char* kColumn =
+    "te k(X: f32[66, 512], W: f32[3, 512]) {\n"
+    "  C[y in 64, x in 512] = sum(r in 3) X[y + r, x] * W[r, x]\n  return C\n}";
+
 TEST(Analytic, WindowsAreReadOnceWhereRegistersHoldThem) {
-  const LeafCost few = cost_of_window(4, 1, true);
+  const LeafCost few = cost_of_tiles(kColumn, 4, 1, true);
   EXPECT_EQ(few.accumulators, 4);
   EXPECT_LT(few.loads, 6 + 3);  // rows of X, and W before the loop over rows
-  const LeafCost many = cost_of_window(16, 1, true);
+  EXPECT_GE(few.loads, 6);
+  const LeafCost many = cost_of_tiles(kColumn, 16, 1, true);
   EXPECT_GE(many.loads, 16 * 3);  // each term reads its rows again
 }
 
+TEST(Analytic, WindowsAlongLanesAreOtherVectors) {
+  const char* row =
+      "te k(X: f32[64, 514], W: f32[3]) {\n"
+      "  C[y in 64, x in 512] = sum(r in 3) X[y, x + r] * W[r]\n  return C\n}";
+  const LeafCost cost = cost_of_tiles(row, 1, 2, true);
+  EXPECT_GE(cost.loads, 2 * 3);
+}
+
+TEST(Analytic, StridesTouchNothingBetween) {
+  const char* strided =
+      "te k(X: f32[130, 512], W: f32[512]) {\n"
+      "  C[y in 64, x in 512] = sum(r in 3) X[2 * y + r, x] * W[x]\n  return C\n}";
+  // Rows 0, 2, … 10 of X and one more of each: 13.
+  EXPECT_LE(cost_of_tiles(strided, 6, 1, true).loads, 13 + 1);
+  EXPECT_LE(cost_of_tiles(strided, 6, 1, false).loads, 6 + 1);
+}
+
+TEST(Analytic, TheOrderInATileDecidesWhatIsKept) {
+  const char* product =
+      "te k(A: f32[96, 32], B: f32[32, 512]) {\n"
+      "  C[y in 96, x in 512] = sum(r in 32) A[y, r] * B[r, x]\n  return C\n}";
+  // With 32 registers 12x2 fits beside two vectors of B and a number of A, not beside 12 numbers.
+  const double rows_first = cost_of_tiles(product, 12, 2, false).loads;
+  EXPECT_EQ(rows_first, 12 + 2);
+  EXPECT_GT(cost_of_tiles(product, 12, 2, false, true).loads, rows_first);
+}
+
 TEST(Analytic, SumsThatEndInTheBodyDoNotWait) {
-  const LeafCost together = cost_of_window(1, 1, true), apart = cost_of_window(1, 1, false);
+  const LeafCost together = cost_of_tiles(kColumn, 1, 1, true),
+                 apart = cost_of_tiles(kColumn, 1, 1, false);
   EXPECT_LT(together.latency, apart.latency / 4);
   EXPECT_EQ(together.compute, apart.compute);
 }

@@ -64,9 +64,16 @@ TEST(MasterTemplate, AttentionHasKnobs) {
   const Operator& attention =
       *std::ranges::find(kCommon, std::string("attention"), &Operator::name);
   const Space space =
-      cpu_space(lower::to_blocks(te::parse_program(attention.text)), wide_machine());
-  EXPECT_GT(space.size().points, 8) << space.print();
-  EXPECT_NE(space.print().find("rows"), std::string::npos);
+      cpu_space(lower::to_blocks(te::parse_program(attention.text)), small_machine());
+  const std::string first = space.encode(*space.first());
+  for (const char* knob : {"O.rows=", "O.tile_of_scores=", "O.tile_of_results=", "O.unroll_both="})
+    EXPECT_NE(first.find(knob), std::string::npos) << space.print();
+  // The knobs decide.
+  std::set<std::string> traces;
+  ir::Random random(1);
+  for (int i = 0; i < 10; ++i)
+    traces.insert(schedule::print(space.apply(*space.random(random)).trace()));
+  EXPECT_GT(traces.size(), 3u);
 }
 
 /// The first point of the space with other values of some knobs.
