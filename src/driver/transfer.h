@@ -19,9 +19,9 @@ struct Transferred {
   std::string point;  // for a record; empty when it is the other one's trace as it was
 };
 
-/// The record's decisions for this task. Sizes are fitted to those of the task, and every step
-/// proves again that it may be done. Nothing when they do not apply, or come to the default
-/// schedule.
+/// The record's decisions for this task; those about its core where the kernels have no more in
+/// common. Sizes are fitted to those of the task, and every step proves again that it may be done.
+/// Nothing when they do not apply, or come to the default schedule.
 std::optional<Transferred> transferred(const tune::Task& task, const tune::Records::Near& from);
 
 }  // namespace tilewright::driver

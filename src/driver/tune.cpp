@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <numeric>
 
 #include "driver/model_tasks.h"
 #include "driver/tune_context.h"
@@ -28,11 +27,9 @@ using tune::Record;
 using Proposal = TaskTuner::Proposal;
 
 constexpr size_t kBatch = 8;
-constexpr size_t kNearRecords = 4;  // that a kernel without records begins with
-// Of the budget, for trials; and when making sure of single kernels ends, and of the model begins.
-constexpr double kSearchShare = 0.75, kConfirmShare = 0.88;
-constexpr size_t kConfirmed = 3;  // of each kernel
-constexpr double kConfirmSeconds = 0.2;
+constexpr size_t kNearRecords = 4;     // that a kernel without records begins with
+constexpr double kSearchShare = 0.75;  // of the budget, for trials; the rest is for whole models
+constexpr size_t kInModel = 3;         // candidates of each kernel that are tried there
 
 TuneOptions for_one_machine(TuneOptions options) {
   if (options.threads <= 0) options.threads = runtime::available_cpus();
@@ -60,7 +57,6 @@ class Tuner {
     start();
     search();
     report_.searching = since_start();
-    if (!stopped()) confirm();
     if (!stopped()) keep_what_helps(before);
     report_.interrupted = stopped();
     report_.seconds = since_start();
@@ -223,65 +219,36 @@ class Tuner {
     }
   }
 
-  /// The fastest of a kernel so far, each schedule once.
-  std::vector<Proposal> fastest(const ModelTask& task) {
+  /// The fastest of a kernel so far, each schedule once. By what is certain: of many medians the
+  /// least is also the luckiest.
+  std::vector<std::string> fastest(const ModelTask& task) {
     std::vector<Record> fast = known(task);
     std::erase_if(fast, [](const Record& r) {
       return !r.measurement.ok() || r.measurement.ratio.median >= 1;
     });
     std::ranges::sort(fast, {}, [](const Record& r) { return r.measurement.ratio.high; });
-    std::vector<Proposal> out;
-    std::vector<std::string> texts;
+    std::vector<std::string> out;
     for (const Record& r : fast) {
-      if (out.size() == kConfirmed) break;
-      if (std::ranges::count(texts, r.trace) > 0) continue;
-      texts.push_back(r.trace);
+      if (out.size() == kInModel) break;
+      if (std::ranges::count(out, r.trace) > 0) continue;
       try {
-        out.push_back(
-            {.candidate = {task.task, schedule::parse_trace(r.trace, "record")}, .point = r.point});
+        tune::scheduled(*task.task, schedule::parse_trace(r.trace, "record"));
       } catch (const Error&) {
         continue;  // of a version with other steps
       }
+      out.push_back(r.trace);
     }
     return out;
   }
 
-  /// The fastest of each kernel once more and longer: the best of many is also the luckiest. Those
-  /// first that the model gains most by; there may be no time for all.
-  void confirm() {
-    const tune::MeasureOptions how{
-        .threads = options_.threads, .sample_seconds = kConfirmSeconds, .repeats = 61};
-    tune::LocalRunner runner(how);
-    runner.stop = options_.stop;
-    std::vector<size_t> order(tasks_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::ranges::stable_sort(order, std::greater{}, [&](size_t i) {
-      return report_.kernels[i].share * (1 - report_.kernels[i].best.median);
-    });
-    for (const size_t i : order) {
-      if (stopped()) return;
-      TuneReport::Kernel& kernel = report_.kernels[i];
-      const bool late = since_start() > kConfirmShare * options_.seconds;
-      const std::vector<Proposal> fast = late ? std::vector<Proposal>() : fastest(tasks_[i]);
-      kernel.best = {1, 1, 1};
-      if (fast.empty()) continue;
-      const std::vector<double> curve = kernel.curve;
-      const std::vector<Measurement> all = try_out(i, fast, runner, how);
-      kernel.curve = curve;  // these are no new schedules
-      kernel.best = {1, 1, 1};
-      for (size_t c = 0; c < all.size(); ++c) {
-        if (!all[c].beats_default() || all[c].ratio.median >= kernel.best.median) continue;
-        kernel.best = all[c].ratio;
-        chosen_[tasks_[i].task->workload] = schedule::print(fast[c].candidate.trace);
-      }
-      show(i);
-    }
-  }
-
   /// Compiles the model with what was found, and takes back what does not help there.
   void keep_what_helps(TimedModel& before) {
+    Candidates candidates;
+    for (const ModelTask& t : tasks_)
+      if (std::vector<std::string> fast = fastest(t); !fast.empty())
+        candidates[t.task->workload] = std::move(fast);
     const double left = std::max(options_.seconds - since_start(), 0.1 * options_.seconds);
-    const ContextResult result = in_context(model_, options_, before, tasks_, chosen_, left);
+    const ContextResult result = in_context(model_, options_, before, tasks_, candidates, left);
     report_.whole = result.whole;
     for (size_t i = 0; i < tasks_.size(); ++i) {
       const std::string& workload = tasks_[i].task->workload;
@@ -292,7 +259,7 @@ class Tuner {
       kernel.tuned = kept != result.kept.end();
       if (kernel.tuned)
         kernel.outcome = "tuned";
-      else if (chosen_.contains(workload))
+      else if (candidates.contains(workload))
         kernel.outcome = result.problem.empty() ? "faster alone, not in the model" : result.problem;
       else if (kernel.outcome.empty())
         kernel.outcome = kernel.trials == 0 ? "not tried" : "nothing beats it";
@@ -314,7 +281,6 @@ class Tuner {
   tune::CostModel cost_model_;  // of all tasks
   std::vector<TaskTuner> tuners_;
   std::vector<tune::TaskState> states_;
-  std::map<std::string, std::string> chosen_;  // trace by workload
   TuneReport report_;
 };
 

@@ -12,6 +12,8 @@
 namespace tilewright::driver {
 
 using Traces = std::map<std::string, std::string>;  // by workload
+/// Several for each, the fastest alone first.
+using Candidates = std::map<std::string, std::vector<std::string>>;
 
 /// How tuned kernels do in the whole model.
 struct ContextResult {
@@ -21,12 +23,14 @@ struct ContextResult {
   std::string problem;  // why nothing is kept; empty when something may be
 };
 
-/// Runs the model with these traces and without in turn, for about `seconds`, and up to 1.6 times
-/// that where the whole stays unclear. A kernel whose time
-/// in the model is not less goes back to the default schedule; all do when the results of the model
-/// differ.
+/// Builds the model with the first candidate of each kernel, with the second, and so on, and runs
+/// all of them and the untuned one in turn, for about `seconds`, and up to 1.3 times that where the
+/// whole stays unclear. What is fastest there counts: data lies elsewhere than in a trial. A kernel
+/// whose time in the model is not less goes back to the default schedule. A build whose results
+/// differ does not count.
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,
-                         const std::vector<ModelTask>& tasks, const Traces& traces, double seconds);
+                         const std::vector<ModelTask>& tasks, const Candidates& candidates,
+                         double seconds);
 
 /// Keeps the traces whose kernels are faster in the model. When `whole`, the time of the model with
 /// them over untuned, says that it is not, those go that may not be faster after all; the others

@@ -193,7 +193,7 @@ TEST_F(WithRecords, OfAnotherMachineAreAStartToo) {
                  .measurement = {.verdict = tune::Verdict::Ok},
                  .name = mine.name};
   r.measurement.ratio = {0.5, 0.5, 0.5};
-  const tune::Records::Near near{r, true, 0};
+  const tune::Records::Near near{.record = r, .same_kernel = true};
   EXPECT_EQ(schedule::print(transferred(mine, near).value().trace),
             schedule::print(schedule::parse_trace(kTrace, "test")));
   // What does not apply here is left alone: a size that does not divide, a block that is not there,
@@ -202,13 +202,13 @@ TEST_F(WithRecords, OfAnotherMachineAreAStartToo) {
        {std::string("trace t {\n  %c = block \"gone\"\n}"), std::string("no trace"),
         schedule::print(tune::default_trace(mine))}) {
     tune::Records::Near bad = near;
-    bad.record.trace = trace;
+    bad.record->trace = trace;
     EXPECT_FALSE(transferred(mine, bad)) << trace;
   }
   tune::Records::Near no_workload = near;
   no_workload.same_kernel = false;
-  no_workload.record.point = "nearby: s0.tile=4x4";
-  no_workload.record.workload = "damaged";
+  no_workload.record->point = "nearby: s0.tile=4x4";
+  no_workload.record->workload = "damaged";
   EXPECT_FALSE(transferred(mine, no_workload));
 }
 

@@ -158,7 +158,7 @@ bool schedule_contraction(Schedule& s, const std::string& name, const ir::Target
   const Stage stage = *find_stage(func, name);
   const auto c = as_contraction(stage);
   if (!c) return false;
-  if (schedule_tiles(s, name, spec, constants)) return true;
+  if (schedule_tiles(s, name, spec, constants, choices)) return true;
   const auto done = [&](bool dots) {
     const auto plan = choose_plan(stage, *c, sizes, spec, constants, dots, choices);
     if (!plan || !attempt(s, [&] { run_plan(s, name, *plan, constants, spec, choices); }))

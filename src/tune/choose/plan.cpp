@@ -81,31 +81,44 @@ double elements_of(const ir::Expr& factor, const Sizes& sizes) {
   return all;
 }
 
-/// The best tile when all are whole, and its cycles for one result; false when there is none.
-bool whole_tiles(Plan& plan, const std::vector<ResultSize>& sizes, int64_t terms,
-                 const ir::TargetSpec& spec, int64_t vectors) {
-  double least = 1e300;
-  for (const int64_t v : {1, 2, 3, 4, 5, 6, 7, 8}) {
-    if (vectors != 0 && vectors != v) continue;
-    const int64_t width = v * plan.lanes;
-    std::vector<ResultSize> padded = sizes;
+struct TileOption {
+  Tile tile;
+  double cycles;  // for one result
+};
+
+/// Every tile of so many vectors, or of any number when that is 0, that fits the registers. With an
+/// instruction tiles are whole: what they have beyond the columns is computed, too.
+std::vector<TileOption> possible_tiles(const Plan& plan, const std::vector<ResultSize>& sizes,
+                                       int64_t terms, const ir::TargetSpec& spec, int64_t vectors) {
+  int64_t rows = 1, columns = 1;
+  for (const ResultSize& size : sizes) {
+    rows = std::max(rows, size.rows);
+    columns = std::max(columns, size.columns);
+  }
+  const int64_t most = std::min<int64_t>((columns + plan.lanes - 1) / plan.lanes, 8);
+  std::vector<TileOption> out;
+  for (int64_t v = 1; v <= most; ++v) {
+    if (vectors > 0 && v != vectors) continue;
+    std::vector<ResultSize> whole = sizes;
     bool possible = true;
-    for (ResultSize& size : padded) {
+    for (ResultSize& size : whole) {
+      if (!plan.dot) continue;
+      const int64_t width = v * plan.lanes;
       possible = possible && !size.whole_columns && (!plan.wide || size.columns % width == 0);
       size.columns = (size.columns + width - 1) / width * width;
     }
-    const Tile tile = possible ? choose_tile(padded, terms, plan.lanes, spec, v) : Tile{};
-    if (!possible || tile.vectors != v) continue;
-    double cycles = 0;
-    for (size_t i = 0; i < sizes.size(); ++i)
-      cycles += tile_cycles(tile, std::span(&padded[i], 1), terms, plan.lanes, spec.rates) *
-                static_cast<double>(padded[i].columns) / static_cast<double>(sizes[i].columns);
-    if (cycles >= least) continue;
-    least = cycles;
-    plan.tile = tile;
+    for (int64_t r = 1; possible && r <= rows; ++r) {
+      const Tile tile{r, v};
+      if (r * v + std::min(r, v) + 1 > spec.vector_registers) break;
+      if (!whole[0].fits(tile, plan.lanes)) continue;
+      double cycles = 0;
+      for (size_t i = 0; i < sizes.size(); ++i)
+        cycles += tile_cycles(tile, std::span(&whole[i], 1), terms, plan.lanes, spec.rates) *
+                  static_cast<double>(whole[i].columns) / static_cast<double>(sizes[i].columns);
+      out.push_back({tile, cycles / static_cast<double>(sizes.size())});
+    }
   }
-  plan.cycles = least / static_cast<double>(sizes.size());
-  return least < 1e300;
+  return out;
 }
 
 bool contains(const std::vector<size_t>& all, size_t one) {
@@ -194,10 +207,11 @@ std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const C
   return out;
 }
 
-int64_t terms_of(const Stage& stage, const Contraction& c, const Sizes& sizes) {
+/// Terms of a sum, or groups of them where an instruction adds one at a time.
+int64_t terms_of(const Plan& plan, const Stage& stage, const Contraction& c, const Sizes& sizes) {
   int64_t terms = 1;
   for (const size_t i : c.reduced) terms *= extent_of(stage, i, sizes);
-  return terms;
+  return plan.dot ? terms / plan.dot->group : terms;
 }
 
 /// Every way to run it, each with its best tile, the best first.
@@ -211,7 +225,6 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
   const auto last = static_cast<size_t>(
       std::ranges::find_if(iters, [&](const ir::BlockIter& it) { return it.var == index.back(); }) -
       iters.begin());
-  const int64_t terms = terms_of(stage, c, sizes);
   double results = 1;
   for (size_t i = 0; i < iters.size(); ++i)
     if (iters[i].kind == ir::IterKind::Spatial)
@@ -247,8 +260,13 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
       if (!plan.dot) return;
     }
     const std::vector<ResultSize> all = results_of(plan, stage, c, sizes, spec, constants);
+    const int64_t terms = terms_of(plan, stage, c, sizes);
     if (with_dot) {
-      if (!whole_tiles(plan, all, terms / plan.dot->group, spec, vectors)) return;
+      const std::vector<TileOption> tiles = possible_tiles(plan, all, terms, spec, vectors);
+      const auto best = std::ranges::min_element(tiles, {}, &TileOption::cycles);
+      if (best == tiles.end()) return;
+      plan.tile = best->tile;
+      plan.cycles = best->cycles;
     } else {
       plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
       plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes, spec.rates);
@@ -280,31 +298,19 @@ constexpr size_t kMostTiles = 24;
 /// The model's tile for the plan and the next best ones.
 Tile choose_tile_of(const Plan& plan, const Stage& stage, const std::vector<ResultSize>& sizes,
                     int64_t terms, const ir::TargetSpec& spec, int64_t vectors, Choices& choices) {
-  struct Option {
-    Tile tile;
-    double cycles;
+  std::vector<TileOption> all = possible_tiles(plan, sizes, terms, spec, vectors);
+  const auto is_first = [&](const TileOption& o) {
+    return o.tile.rows == plan.tile.rows && o.tile.vectors == plan.tile.vectors;
   };
-  std::vector<Option> all;
-  int64_t rows = 1, columns = 1;
-  for (const ResultSize& size : sizes) {
-    rows = std::max(rows, size.rows);
-    columns = std::max(columns, size.columns);
-  }
-  const int64_t most = (columns + plan.lanes - 1) / plan.lanes;
-  for (int64_t v = 1; v <= std::min<int64_t>(most, 8); ++v)
-    for (int64_t r = 1; r <= rows && r * v + std::min(r, v) + 1 <= spec.vector_registers; ++r) {
-      const Tile tile{r, v};
-      if ((vectors > 0 && v != vectors) || !sizes[0].fits(tile, plan.lanes)) continue;
-      if (r == plan.tile.rows && v == plan.tile.vectors) continue;
-      all.push_back({tile, tile_cycles(tile, sizes, terms, plan.lanes, spec.rates)});
-    }
-  std::ranges::stable_sort(all, {}, &Option::cycles);
-  const double best = tile_cycles(plan.tile, sizes, terms, plan.lanes, spec.rates);
-  std::erase_if(all, [&](const Option& o) { return o.cycles > kSlowTile * best; });
+  const auto first = std::ranges::find_if(all, is_first);
+  const double best = first == all.end() ? 1e300 : first->cycles;
+  std::erase_if(all,
+                [&](const TileOption& o) { return is_first(o) || o.cycles > kSlowTile * best; });
+  std::ranges::stable_sort(all, {}, &TileOption::cycles);
   if (all.size() > kMostTiles) all.resize(kMostTiles);
   all.insert(all.begin(), {plan.tile, best});
   std::vector<std::string> texts;
-  for (const Option& o : all) texts.push_back(str(o.tile.rows, "x", o.tile.vectors));
+  for (const TileOption& o : all) texts.push_back(str(o.tile.rows, "x", o.tile.vectors));
   return all[choices.ask(stage.name() + ".tile", texts)].tile;
 }
 
@@ -330,9 +336,8 @@ std::optional<Plan> choose_plan(const Stage& stage, const Contraction& c, const 
   std::vector<std::string> texts;
   for (const Plan& p : all) texts.push_back(str("i", p.lane, "_by_i", p.row, p.dot ? "_dot" : ""));
   Plan plan = all[choices.ask(name + ".lanes", texts)];
-  if (!plan.dot)
-    plan.tile = choose_tile_of(plan, stage, results_of(plan, stage, c, sizes, spec, constants),
-                               terms_of(stage, c, sizes), spec, vectors, choices);
+  plan.tile = choose_tile_of(plan, stage, results_of(plan, stage, c, sizes, spec, constants),
+                             terms_of(plan, stage, c, sizes), spec, vectors, choices);
   const auto rows = choices.rows.find(name);
   if (rows != choices.rows.end() && rows_lie_in_panels(plan, stage, c, sizes, constants))
     plan.tile.rows = rows->second;

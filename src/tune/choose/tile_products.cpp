@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/func.h"
+#include "support/str.h"
 #include "tune/choose/attempt.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/pack.h"
@@ -77,6 +78,22 @@ Tile tiles_for(int64_t rows, int64_t columns) {
   return {2, 2};
 }
 
+/// The same where nothing else is chosen: no more of them than there are results for, or none.
+std::optional<Tile> chosen_tiles(const std::string& name, int64_t rows, int64_t columns,
+                                 Choices& choices) {
+  constexpr int64_t kRegisters = 8;
+  std::vector<Tile> all = {tiles_for(rows, columns)};
+  const auto needed = [](int64_t tiles, int64_t results) { return (tiles - 1) * kSide < results; };
+  for (int64_t r = 1; 2 * r + 1 <= kRegisters && needed(r, rows); ++r)
+    for (int64_t v = 1; r * v + r + v <= kRegisters && needed(v, columns); ++v)
+      if (r != all[0].rows || v != all[0].vectors) all.push_back({r, v});
+  std::vector<std::string> texts;
+  for (const Tile& t : all) texts.push_back(str(t.rows, "x", t.vectors));
+  texts.push_back("none");
+  const size_t at = choices.ask(name + ".in_tiles", texts);
+  return at < all.size() ? std::optional(all[at]) : std::nullopt;
+}
+
 /// The loops of a block that copies tiles, from the one over whole tiles inwards.
 std::vector<LoopRef> last_loops(Schedule& s, const BlockRef& block, size_t count) {
   const std::vector<LoopRef> all = s.loops(block);
@@ -145,7 +162,7 @@ struct Product {
 };
 
 std::optional<Product> product_of(const Stage& stage, const Contraction& c, const Sizes& sizes,
-                                  const ir::TargetSpec& spec) {
+                                  const ir::TargetSpec& spec, Choices& choices) {
   const auto& iters = stage.block->iters;
   const auto& index = stage.block->body.as<ir::Update>()->targets[0].indices;
   if (c.reduced.size() != 1 || index.empty()) return std::nullopt;
@@ -168,13 +185,15 @@ std::optional<Product> product_of(const Stage& stage, const Contraction& c, cons
   if (!by || *terms % (kSide * by->group) != 0 || count < kFewRows ||
       stride(down->buffer, down->indices, iters[c.reduced[0]].var, sizes) != 1)
     return std::nullopt;
-  const Tile tile = tiles_for(count, *columns);
+  const std::optional<Tile> tile = chosen_tiles(stage.name(), count, *columns, choices);
+  if (!tile) return std::nullopt;
   return Product{.plan = {.lane = lane,
                           .row = rows[0],
-                          .tile = tile,
+                          .tile = *tile,
                           .lanes = kSide,
                           .shared = c.shared,
                           .reduced = c.reduced,
+                          .lanes_first = choices.yes(stage.name() + ".columns_outside", true),
                           .dot = Dot{by->product, by->group, c.reduced[0]},
                           .in_tiles = true},
                  .by = *by,
@@ -209,13 +228,15 @@ void run(Schedule& s, const std::string& name, const Product& p, std::vector<std
   for (const size_t i : plan.shared) outer.push_back({loops[i], sizes.of(iters[i].extent), true});
   outer.push_back(tiles_of(x0, iters[plan.lane], plan.width(), sizes));
   outer.push_back(tiles_of(y0, iters[plan.row], plan.tile.rows * kSide, sizes));
+  if (!plan.lanes_first) std::swap(outer.back(), outer[outer.size() - 2]);
+  const LoopRef at = outer.back().loop;
   std::vector<LoopRef> order;
   for (const TileLoop& t : outer) order.push_back(t.loop);
   order.insert(order.end(), {k0, yt, xt, y1, x1, k1});
   s.reorder(order);
-  s.reverse_compute_at(out, y0);
+  s.reverse_compute_at(out, at);
   if (after) {
-    s.reverse_compute_at(s.block(after->name()), y0);
+    s.reverse_compute_at(s.block(after->name()), at);
     as_vectors(s, s.loops(s.block(after->name())).back(), spec.lanes(32));
   }
   s.compute_at(from_a, k0);
@@ -242,11 +263,11 @@ void run(Schedule& s, const std::string& name, const Product& p, std::vector<std
 }  // namespace
 
 bool schedule_tiles(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                    const std::vector<std::string>& constants) {
+                    const std::vector<std::string>& constants, Choices& choices) {
   const ir::LoopFunc func = s.func();
   const Stage stage = *find_stage(func, name);
   const auto c = as_contraction(stage);
-  const auto product = c ? product_of(stage, *c, Sizes(func), spec) : std::nullopt;
+  const auto product = c ? product_of(stage, *c, Sizes(func), spec, choices) : std::nullopt;
   return product && attempt(s, [&] { run(s, name, *product, constants, spec); });
 }
 

@@ -3,6 +3,7 @@
 
 #include "ir/target_spec.h"
 #include "schedule/schedule.h"
+#include "tune/choose/choices.h"
 
 namespace tilewright::tune {
 
@@ -15,6 +16,6 @@ namespace tilewright::tune {
 /// False, and nothing done, when the target has no such instructions or the stage is no such
 /// product.
 bool schedule_tiles(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec,
-                    const std::vector<std::string>& constants);
+                    const std::vector<std::string>& constants, Choices& choices);
 
 }  // namespace tilewright::tune

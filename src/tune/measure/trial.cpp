@@ -198,7 +198,10 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
   const int64_t last = std::max(target.l3_bytes, 4 * target.l2_bytes);  // there may be no third
   // Two kernels take turns, each with copies of its own of what is packed.
   copies_ = copies(std::min(task.between, last / 2 * 3) / 2, constants, kMostOfConstants);
-  const size_t near = copies(4 * target.l2_bytes, others, kMost);
+  // What a kernel reads, the one before it has just written: it is in the second cache if it fits
+  // there, beside that of the other one of a pair.
+  const bool stays = 2 * others <= target.l2_bytes;
+  const size_t near = stays ? 2 : copies(4 * target.l2_bytes, others, kMost);
   apart_ = (near > 1 ? near : copies_) / 2;
   for (size_t s = 0; s < std::max(copies_, near); ++s) {
     std::vector<void*>& set = buffers_.emplace_back();

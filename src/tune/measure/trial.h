@@ -32,10 +32,10 @@ struct Reference {
 };
 
 /// Sets of arguments to call a kernel on in turn, so that it finds them where it does in a model:
-/// copies of what it reads and writes, as many as it takes to be more than the caches next to the
-/// core hold, and copies of constants, as many as it takes for two kernels in turn to read what the
-/// model reads in between, or more than all caches hold. The first has the inputs themselves, which
-/// are this process's own after a fork.
+/// copies of what it reads and writes, one for each of a pair of kernels where that fits the second
+/// cache, or else as many as it takes to be more than that, and copies of constants, as many as it
+/// takes for two kernels in turn to read what the model reads in between, or more than all caches
+/// hold. The first has the inputs themselves, which are this process's own after a fork.
 class ArgumentSets {
  public:
   /// Constants that no code takes as they are, by number, are not copied.

@@ -10,7 +10,7 @@
 #include "support/diagnostic.h"
 #include "support/sha256.h"
 #include "support/str.h"
-#include "tune/records/kind.h"
+#include "tune/records/core.h"
 
 namespace tilewright::tune {
 namespace {
@@ -44,6 +44,9 @@ constexpr const char* kMigrations[Records::kVersion] = {
        CREATE INDEX workload_kind ON workload (kind);)",
     // Kinds have no values of constants any more.
     R"(UPDATE workload SET kind = NULL;)",
+    // Kernels whose greatest reductions are alike are found by the hash of Core's kind.
+    R"(ALTER TABLE workload ADD COLUMN core BLOB;
+       CREATE INDEX workload_core ON workload (core);)",
 };
 
 constexpr const char* kColumns =
@@ -124,12 +127,22 @@ void Records::prepare(Database::Mode mode) {
   all.commit();
 }
 
+/// What a kernel is found by that has no core.
+static std::string core_hash(const std::string& workload) {
+  const std::optional<Core> core = core_of(workload);
+  return core ? sha256(core->kind.text) : std::string();
+}
+
 /// For kernels of a file that had no kinds.
 void Records::fill_kinds() {
-  Statement missing = database_.prepare("SELECT id, text FROM workload WHERE kind IS NULL");
-  Statement update = database_.prepare("UPDATE workload SET kind = ? WHERE id = ?");
-  while (missing.step())
-    update.bind_bytes(1, sha256(kind_of(missing.text(1)).text)).bind(2, missing.integer(0)).run();
+  Statement missing =
+      database_.prepare("SELECT id, text FROM workload WHERE kind IS NULL OR core IS NULL");
+  Statement update = database_.prepare("UPDATE workload SET kind = ?, core = ? WHERE id = ?");
+  while (missing.step()) {
+    const std::string text = missing.text(1);
+    update.bind_bytes(1, sha256(kind_of(text).text)).bind_bytes(2, core_hash(text));
+    update.bind(3, missing.integer(0)).run();
+  }
 }
 
 std::optional<int64_t> Records::find(const char* table, const std::string& text) {
@@ -143,11 +156,12 @@ std::optional<int64_t> Records::find(const char* table, const std::string& text)
 int64_t Records::id_of(const char* table, const std::string& text, const std::string& name) {
   if (const auto found = find(table, text)) return *found;
   const bool named = std::string_view(table) == "workload";
-  Statement s =
-      database_.prepare(str("INSERT INTO ", table, " (hash, text", named ? ", name, kind" : "",
-                            ") VALUES (?, ?", named ? ", ?, ?" : "", ")"));
+  Statement s = database_.prepare(str("INSERT INTO ", table, " (hash, text",
+                                      named ? ", name, kind, core" : "", ") VALUES (?, ?",
+                                      named ? ", ?, ?, ?" : "", ")"));
   s.bind_bytes(1, sha256(text)).bind(2, text);
-  if (named) s.bind(3, name).bind_bytes(4, sha256(kind_of(text).text));
+  if (named)
+    s.bind(3, name).bind_bytes(4, sha256(kind_of(text).text)).bind_bytes(5, core_hash(text));
   s.run();
   return database_.last_id();
 }
@@ -255,33 +269,43 @@ std::optional<Choice> Records::to_use(const std::string& workload, const std::st
 
 std::vector<Records::Near> Records::near(const std::string& workload, const std::string& target,
                                          size_t most) {
+  constexpr double kOtherKind = 0.5;  // doublings that whatever else is fused to it counts
   struct Place {
     std::string workload, target;
-    bool same_kernel;
+    bool same_kernel, same_kind;
     double distance;
   };
   const Kind kind = kind_of(workload);
+  const std::optional<Core> core = core_of(workload);
   std::vector<Place> places;
   Statement s = database_.prepare(
       "SELECT DISTINCT w.text, t.text FROM workload w JOIN record r ON r.workload = w.id JOIN "
-      "target t ON t.id = r.target WHERE w.kind = ?");
-  s.bind_bytes(1, sha256(kind.text));
+      "target t ON t.id = r.target WHERE w.kind = ? OR w.core = ?");
+  s.bind_bytes(1, sha256(kind.text)).bind_bytes(2, core ? sha256(core->kind.text) : "none");
   while (s.step()) {
-    Place place{s.text(0), s.text(1), false, 0};
+    Place place{s.text(0), s.text(1), false, false, 0};
     place.same_kernel = place.workload == workload;
     if (place.same_kernel == (place.target == target)) continue;
     const Kind other = kind_of(place.workload);
-    if (other.text != kind.text) database_.fail(SQLITE_CORRUPT);
-    place.distance = distance(kind, other);
+    place.same_kind = other.text == kind.text;
+    if (place.same_kind) {
+      place.distance = distance(kind, other);
+    } else {
+      const std::optional<Core> its = core ? core_of(place.workload) : std::nullopt;
+      if (!its || its->kind.text != core->kind.text) database_.fail(SQLITE_CORRUPT);
+      place.distance = distance(core->kind, its->kind) + kOtherKind;
+    }
     places.push_back(std::move(place));
   }
   std::ranges::sort(places, {}, [](const Place& p) { return std::tie(p.distance, p.workload); });
   std::vector<Near> out;
+  size_t found = 0;
   for (const Place& p : places) {
-    if (out.size() == most) break;
+    if (found == most) break;
     std::optional<Choice> choice = to_use(p.workload, p.target);
-    if (choice && choice->record)
-      out.push_back({*std::move(choice->record), p.same_kernel, p.distance});
+    if (!choice) continue;
+    found += choice->record.has_value();
+    out.push_back({std::move(choice->record), p.same_kernel, p.same_kind, p.distance});
   }
   return out;
 }

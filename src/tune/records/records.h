@@ -49,10 +49,12 @@ class Records {
   std::optional<Choice> to_use(const std::string& workload, const std::string& target);
 
   /// Where to start with a kernel that has no record on this machine: what is used for this very
-  /// kernel on others, and for kernels of the same kind on this one, the nearest in size first.
+  /// kernel on others, and for kernels of the same kind or with the same core on this one, the
+  /// nearest in size first. At most so many records; kernels that keep their default schedule stand
+  /// between them.
   struct Near {
-    Record record;
-    bool same_kernel = false;
+    std::optional<Record> record;  // none: the default schedule
+    bool same_kernel = false, same_kind = true;
     double distance = 0;  // of sizes, as Kind has it
   };
   std::vector<Near> near(const std::string& workload, const std::string& target, size_t most);
@@ -72,7 +74,7 @@ class Records {
   int64_t count();
   const std::filesystem::path& path() const { return database_.path(); }
 
-  static constexpr int kVersion = 4;  // of the tables
+  static constexpr int kVersion = 5;  // of the tables
 
  private:
   void prepare(Database::Mode mode);

@@ -64,7 +64,20 @@ bool is_first(const Space& space, const std::string& name, const std::string& te
 
 }  // namespace
 
-std::optional<Point> fitted(const Space& to, std::string_view point, const Space* from) {
+std::string decided(const Space& space, std::string_view point) {
+  std::string out;
+  std::istringstream words{std::string(point)};
+  for (std::string word; words >> word;) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos ||
+        is_first(space, word.substr(0, equals), word.substr(equals + 1)))
+      continue;
+    out += (out.empty() ? "" : " ") + word;
+  }
+  return out;
+}
+
+std::optional<Point> fitted(const Space& to, std::string_view point) {
   Point out{std::vector<uint32_t>(to.knobs().size())};
   bool any = false;
   std::istringstream words{std::string(point)};
@@ -75,7 +88,6 @@ std::optional<Point> fitted(const Space& to, std::string_view point, const Space
     const auto knob = std::ranges::find(to.knobs(), name, &Knob::name);
     if (knob == to.knobs().end()) continue;
     any = true;
-    if (from && is_first(*from, name, text)) continue;
     out.choice[static_cast<size_t>(knob - to.knobs().begin())] = nearest(*knob, text);
   }
   if (!any) return {};

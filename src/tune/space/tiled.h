@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/target_spec.h"
+#include "tune/choose/choices.h"
 #include "tune/choose/stage.h"
 #include "tune/space/knobs.h"
 
@@ -35,6 +36,8 @@ struct Tiled {
   std::vector<Operand> operands;
   std::vector<std::string> producers;  // stages that only this one reads
   std::optional<Turned> turned;
+  /// Where an instruction of the target computes such products: what is open about its use.
+  std::vector<Choices::Question> of_instruction;
   double work = 0;
 };
 
@@ -45,7 +48,8 @@ std::optional<Tiled> as_tiled(const ir::LoopFunc& func, const Stage& stage,
 
 /// Values of the knobs of such a stage.
 struct TiledValues {
-  bool turned = false;
+  enum class Form : uint8_t { Straight, Turned, Instruction };
+  Form form = Form::Straight;
   std::vector<Value> tiles;        // by spatial iterator: blocks of caches, size in registers
   Value order;                     // of spatial iterators, outermost first
   int64_t band = 1;                // blocks along the outermost loop that run in the others of them
@@ -58,6 +62,7 @@ struct TiledValues {
   std::vector<int64_t> producers;  // 0: before all loops, n: inside of the n-th
   int64_t threads = 0;             // outer loops that run in parallel
   Value turned_tile = {1, 1};      // rows, vectors
+  std::vector<std::string> of_instruction;  // answers
 };
 
 /// Declares the knobs of the stage and what must hold between them.

@@ -110,6 +110,27 @@ std::optional<Tiled::Turned> turned_of(const Stage& stage, size_t last, const Si
   return out;
 }
 
+/// What the schedule of a contraction by instructions asks; nothing where none computes it.
+std::vector<Choices::Question> of_instruction(const ir::LoopFunc& func, const Stage& stage,
+                                              const ir::TargetSpec& spec,
+                                              const std::vector<std::string>& constants) {
+  schedule::Schedule s(func, spec.instructions);
+  Choices choices;
+  if (!schedule_contraction(s, stage.name(), spec, constants, choices)) return {};
+  const auto uses_one = [](const schedule::TraceLine& line) {
+    return std::holds_alternative<schedule::Tensorize>(line.step);
+  };
+  if (std::ranges::none_of(s.trace().lines, uses_one)) return {};
+  std::vector<Choices::Question> out = choices.asked();
+  // Without one it is another form.
+  for (Choices::Question& q : out) {
+    std::erase(q.options, "none");
+    if (q.name.ends_with(".lanes"))
+      std::erase_if(q.options, [](const std::string& o) { return !o.ends_with("_dot"); });
+  }
+  return out;
+}
+
 /// Elements of an access that a box of iterators touches.
 struct Footprint {
   double bytes_each = 4;
@@ -198,6 +219,7 @@ std::optional<Tiled> as_tiled(const ir::LoopFunc& func, const Stage& stage,
   out.operands = operands_of(func, stage, constants);
   out.producers = producers_of(func, stage);
   out.turned = turned_of(stage, out.lane, sizes, spec, constants);
+  out.of_instruction = of_instruction(func, stage, spec, constants);
   return out;
 }
 
@@ -215,7 +237,18 @@ TiledValues declare_tiled(Knobs& k, const Tiled& t, const ir::TargetSpec& spec) 
     extents.push_back(static_cast<double>(std::max<int64_t>(sizes.of(it.extent), 1)));
   for (const size_t i : t.reduced) most_terms *= static_cast<int64_t>(extents[i]);
 
-  if (t.turned) v.turned = k.choice(prefix + "form", {"straight", "turned"}) == 1;
+  using Form = TiledValues::Form;
+  std::vector<Form> forms = {Form::Straight};
+  std::vector<std::string> labels = {"straight"};
+  if (t.turned) {
+    forms.push_back(Form::Turned);
+    labels.push_back("turned");
+  }
+  if (!t.of_instruction.empty()) {
+    forms.push_back(Form::Instruction);
+    labels.push_back("instruction");
+  }
+  if (forms.size() > 1) v.form = forms[k.choice(prefix + "form", labels)];
   for (const size_t i : t.spatial) {
     std::string name = prefix + iters[i].var.name();
     while (holds(tile_knobs, name)) name += "_";
@@ -389,15 +422,29 @@ TiledValues declare_tiled(Knobs& k, const Tiled& t, const ir::TargetSpec& spec) 
            ++r)
         tiles.push_back({r, c});
     v.turned_tile = k.values(prefix + "turned", KnobKind::Split, tiles);
-    const auto only = [&](const std::string& knob, int64_t form, const Value& first) {
-      k.require(str(knob, " counts only where the form is ", form == 0 ? "straight" : "turned"),
-                {prefix + "form", knob}, [form, first](const Values& values) {
-                  return values[0]->front() == form || *values[1] == first;
-                });
-    };
-    for (const std::string& knob : straight) only(knob, 0, k.first_of(knob));
-    only(prefix + "turned", 1, tiles.front());
   }
+  std::vector<std::string> of_instruction;
+  for (const Choices::Question& q : t.of_instruction) {
+    of_instruction.push_back("instruction." + q.name);
+    v.of_instruction.push_back(q.options[k.choice(of_instruction.back(), q.options)]);
+  }
+
+  // A knob that does not count in a form has its first value there.
+  const auto only = [&](const std::string& knob, const std::vector<Form>& where) {
+    k.require(str(knob, " counts in some forms of ", stage.name(), " only"),
+              {prefix + "form", knob},
+              [where, forms, first = k.first_of(knob)](const Values& values) {
+                const Form form = forms[static_cast<size_t>(values[0]->front())];
+                return std::ranges::count(where, form) > 0 || *values[1] == first;
+              });
+  };
+  if (forms.size() == 1) return v;
+  for (const std::string& knob : straight) only(knob, {Form::Straight});
+  if (t.turned) only(prefix + "turned", {Form::Turned});
+  if (!t.of_instruction.empty())
+    for (const char* knob : {"terms", "unroll"})
+      only(prefix + knob, {Form::Straight, Form::Turned});
+  for (const std::string& knob : of_instruction) only(knob, {Form::Instruction});
   return v;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "support/diagnostic.h"
 #include "support/str.h"
 #include "tune/choose/contraction.h"
 #include "tune/choose/lanes.h"
@@ -161,11 +162,28 @@ void schedule_as_turned(Schedule& s, const Tiled& t, const TiledValues& v,
   schedule_turned(s, t.stage, plan, after, spec, by_model);
 }
 
+/// By an instruction of the target, as the default schedule would with these answers.
+void schedule_by_instruction(Schedule& s, const Tiled& t, const TiledValues& v,
+                             const ir::TargetSpec& spec,
+                             const std::vector<std::string>& constants) {
+  Choices choices;
+  for (size_t i = 0; i < t.of_instruction.size(); ++i)
+    choices.answer(t.of_instruction[i].name, v.of_instruction[i]);
+  if (!schedule_contraction(s, t.stage.name(), spec, constants, choices))
+    throw Error({.code = "tune.space.instruction",
+                 .at = {},
+                 .message = str("no instruction computes `", t.stage.name(), "` in this way"),
+                 .notes = {},
+                 .help = "other values of its knobs may: see `space.print()`"});
+}
+
 }  // namespace
 
 void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir::TargetSpec& spec,
                     const std::vector<std::string>& constants) {
-  if (v.turned) return schedule_as_turned(s, t, v, spec, constants);
+  if (v.form == TiledValues::Form::Turned) return schedule_as_turned(s, t, v, spec, constants);
+  if (v.form == TiledValues::Form::Instruction)
+    return schedule_by_instruction(s, t, v, spec, constants);
   const Stage& stage = t.stage;
   const auto& iters = stage.block->iters;
   const std::string buffer = stage.result()->name;

@@ -48,6 +48,17 @@ TEST(ArgumentSets, ConstantsComeFromAsFarAsInTheModel) {
   EXPECT_EQ(places(packed, 1), 1u) << "nobody reads it as it is";
 }
 
+TEST(ArgumentSets, WhatFitsTheSecondCacheStaysThere) {
+  Task task = task_in(40 << 10);
+  task.target.l2_bytes = 64 << 10;  // for both of a pair
+  Arguments arguments(task);
+  arguments.fill(1);
+  const ArgumentSets sets(arguments, task, {0, 1});
+  EXPECT_EQ(sets.count(), 2u);
+  EXPECT_EQ(sets.apart(), 1u);
+  EXPECT_EQ(places(sets, 0), 2u);
+}
+
 TEST(ArgumentSets, AllHoldTheSame) {
   const Task task = task_in(1 << 20);
   Arguments arguments(task);

@@ -265,13 +265,15 @@ TEST_F(RecordsFile, OfAnOlderVersionIsBroughtUpToDate) {
   }
   const Record near = near_record(r, "kernel of 8");
   for (const char* older :
-       {"UPDATE workload SET kind = x'00'; PRAGMA user_version = 3",
+       {"PRAGMA user_version = 4", "UPDATE workload SET kind = x'00'; PRAGMA user_version = 3",
         "DROP INDEX workload_kind; ALTER TABLE workload DROP COLUMN kind; PRAGMA user_version = 2",
         "DROP INDEX workload_kind; ALTER TABLE workload DROP COLUMN kind; DROP TABLE choice; "
         "PRAGMA user_version = 1"}) {
     {
       Records(path_, Mode::Existing).add(std::span(&near, 1));
-      Database(path_, Mode::Existing).run(older);
+      Database database(path_, Mode::Existing);
+      database.run("DROP INDEX workload_core; ALTER TABLE workload DROP COLUMN core");
+      database.run(older);
     }
     Records records(path_, Mode::Existing);
     EXPECT_EQ(records.near("kernel of 16", r.target, 9).size(), 1u) << older;
@@ -303,13 +305,18 @@ TEST_F(RecordsFile, KnowsWhatIsNear) {
   records.choose("product 127 32", "here", 0, "not in the model");
 
   const std::vector<Records::Near> near = records.near("product 128 32", "here", 9);
-  ASSERT_EQ(near.size(), 3u);
-  EXPECT_EQ(near[0].record.trace, "product 128 32elsewhere");
+  ASSERT_EQ(near.size(), 5u);
+  EXPECT_EQ(near[0].record->trace, "product 128 32elsewhere");
   EXPECT_TRUE(near[0].same_kernel);
   EXPECT_EQ(near[0].distance, 0);
-  EXPECT_FALSE(near[1].same_kernel);
-  EXPECT_LE(near[1].distance, near[2].distance);
-  EXPECT_EQ(records.near("product 128 32", "here", 2).size(), 2u);
+  // Kernels that keep their default schedule are told, too.
+  EXPECT_FALSE(near[1].record);
+  EXPECT_FALSE(near[2].record);
+  for (size_t i = 1; i < near.size(); ++i) {
+    EXPECT_FALSE(near[i].same_kernel);
+    EXPECT_LE(near[i - 1].distance, near[i].distance);
+  }
+  EXPECT_EQ(records.near("product 128 32", "here", 2).size(), 4u);  // two of them records
   EXPECT_TRUE(records.near("product 1 2 3", "here", 9).empty());
 }
 

@@ -28,8 +28,8 @@ Space space_of(int64_t extent, bool first_unrolled = false) {
                    }});
 }
 
-std::string fitted_text(const Space& to, std::string_view point, const Space* from = nullptr) {
-  const std::optional<Point> p = fitted(to, point, from);
+std::string fitted_text(const Space& to, std::string_view point) {
+  const std::optional<Point> p = fitted(to, point);
   if (!p) return "nothing";
   EXPECT_TRUE(to.legal(*p));
   EXPECT_NO_THROW(to.apply(*p));
@@ -55,8 +55,9 @@ TEST(Fitted, IsLegalOrNothing) {
 TEST(Fitted, WhatWasLeftToTheModelStaysWithIt) {
   const Space from = space_of(32), to = space_of(56, true);
   EXPECT_EQ(fitted_text(to, "rows=2x4 unroll=no order=0.1"), "rows=2x4 unroll=no order=0.1");
-  EXPECT_EQ(fitted_text(to, "rows=2x4 unroll=no order=0.1", &from),
-            "rows=2x4 unroll=yes order=0.1");
+  EXPECT_EQ(decided(from, "rows=2x4 unroll=no order=0.1"), "rows=2x4");
+  EXPECT_EQ(decided(from, "rows=2x4 unroll=yes gone=7 nothing"), "rows=2x4 unroll=yes gone=7");
+  EXPECT_EQ(fitted_text(to, "rows=2x4"), "rows=2x4 unroll=yes order=0.1");
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 #include "tune/space/master.h"
 
 #include <gtest/gtest.h>
+#include <set>
+#include <tuple>
 
 #include "ir/parse.h"
+#include "target/host.h"
 #include "te/parse.h"
 #include "tune/space/operators.h"
 #include "tune/space/wrong_point.h"
@@ -57,6 +60,42 @@ TEST(MasterTemplate, SpacesOfProductsAndConvolutionsAreLarge) {
     const Space space = cpu_space(lower::to_blocks(te::parse_program(text)), spec, {"W", "wb"});
     EXPECT_GE(space.size().points, 1e6) << space.print();
     EXPECT_NE(space.print().find("vector registers"), std::string::npos);
+  }
+}
+
+/// Bytes by bytes into 32 bits, and bf16 by bf16 into f32.
+const char* const kBytes =
+    "te k(A: u8[24, 64], W: i8[64, 48]) {\n"
+    "  C[y in 24, x in 48] = sum(k in 64) i32(A[y, k]) * i32(W[k, x])\n  return C\n}";
+const char* const kBf16 =
+    "te k(A: bf16[24, 64], W: bf16[64, 48]) {\n"
+    "  C[y in 24, x in 48] = sum(k in 64) f32(A[y, k]) * f32(W[k, x])\n  return C\n}";
+
+TEST(MasterTemplate, UsesInstructionsThatMatch) {
+  for (const auto& [text, machine, matches] : {std::tuple(kBytes, "amx", true),
+                                               {kBytes, "znver4", true},
+                                               {kBytes, "x86-64-v3", true},
+                                               {kBf16, "amx", true},
+                                               {kBf16, "znver4", true},
+                                               {kBf16, "x86-64-v3", false}}) {
+    SCOPED_TRACE(testing::Message() << text << machine);
+    const ir::TargetSpec spec = target::parse_target(machine);
+    const ir::LoopFunc blocks = lower::to_blocks(te::parse_program(text));
+    const Space space = cpu_space(blocks, spec, {"W"});
+    EXPECT_EQ(space.print().find("instruction") != std::string::npos, matches) << space.print();
+    ir::Random random(7);
+    std::set<std::string> used;
+    for (int i = 0; matches && i < 24; ++i) {
+      const Point point = space.random(random).value();
+      const std::string values = space.encode(point);
+      const std::string trace = schedule::print(space.apply(point).trace());
+      if (trace.find("tensorize") != std::string::npos) {
+        EXPECT_NE(values.find("C.form=instruction"), std::string::npos) << values;
+        used.insert(trace);
+      }
+      ASSERT_EQ(wrong_point(blocks, space, point, spec), "");
+    }
+    if (matches) EXPECT_GE(used.size(), 3u) << space.print();  // in several ways
   }
 }
 
