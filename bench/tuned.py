@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models tuned from the command line, and builds of one model that run in turn."""
+import random
 import subprocess
 import time
 from pathlib import Path
 
 import numpy as np
-from stats import interval, pooled, quantile
+from stats import geomean, interval, pooled, quantile
 
 import tilewright as tw
 
@@ -39,6 +40,18 @@ def race(model, variants, rounds, seconds=0.1):
 def speed(times, base):
     """How many times as fast as `base`, and its interval."""
     return quantile(pooled(base)) / quantile(pooled(times)), *interval(times, base)
+
+
+def speed_of_builds(builds, bases, samples=500):
+    """The same of several builds each: equal builds of a model differ, too. For the interval builds are drawn, and rounds of each."""
+    def ratio(ours, others):
+        return geomean([quantile(pooled(b)) for b in others]) / geomean([quantile(pooled(b)) for b in ours])
+
+    rng, ratios = random.Random(1), []
+    for _ in range(samples):
+        drawn = [[rng.choices(b, k=len(b)) for b in rng.choices(kind, k=len(kind))] for kind in (builds, bases)]
+        ratios.append(ratio(*drawn))
+    return ratio(builds, bases), quantile(ratios, 0.025), quantile(ratios, 0.975)
 
 
 def told(gain):

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr int kFewest = 6;       // pairs: below there is no interval of 95 %
 constexpr double kHopeless = 8;  // times slower: two pairs are enough to know
-constexpr double kSlow = 1.1;    // times slower in each of the first few pairs: enough, too
+constexpr double kSlow = 1.04;   // times slower in each of the first few pairs: enough, too
 constexpr int kFirst = 3;        // so many
 constexpr int kLonger = 4;       // times as long, for one that may be the faster one
 constexpr double kSampleSeconds = 50e-6;  // the clock and the call must not count
