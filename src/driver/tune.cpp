@@ -29,7 +29,7 @@ using Proposal = TaskTuner::Proposal;
 constexpr size_t kBatch = 8;
 constexpr size_t kNearRecords = 4;     // that a kernel without records begins with
 constexpr double kSearchShare = 0.75;  // of the budget, for trials; the rest is for whole models
-constexpr size_t kInModel = 3;         // candidates of each kernel that are tried there
+constexpr size_t kInModel = 6;         // candidates of each kernel that are tried there
 
 TuneOptions for_one_machine(TuneOptions options) {
   if (options.threads <= 0) options.threads = runtime::available_cpus();
