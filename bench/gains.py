@@ -4,7 +4,7 @@
 
   gains.py [--seconds 60] [--rounds 20] [--only NAME …] [--folder FOLDER]
 
-There are two untuned and two tuned builds, five each where a call takes less than a millisecond: what builds of one kind differ by
+There are three untuned and three tuned builds, five each where a call takes less than a millisecond: what builds of one kind differ by
 (where pages and kernels come to lie) is noise, and in the interval. A model whose records are in the folder is not tuned again.
 """
 import argparse
@@ -38,7 +38,7 @@ def main():
             tune(model, part, args.seconds)
             part.rename(records)
         variants = [{}, {"records": records}]
-        times = race(model, 2 * variants, args.rounds)
+        times = race(model, 3 * variants, args.rounds)
         if quantile(pooled(times[0])) < SHORT:
             times = race(model, 5 * variants, args.rounds)
         untuned, tuned = times[::2], times[1::2]

@@ -21,7 +21,6 @@ namespace tilewright::driver {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using tune::Candidate;
 using tune::Measurement;
 using tune::Record;
 using Proposal = TaskTuner::Proposal;
@@ -121,7 +120,7 @@ class Tuner {
   /// Measures candidates of a task. When it returns, what became of them is on the disk.
   std::vector<Measurement> try_out(size_t i, const std::vector<Proposal>& proposals,
                                    tune::LocalRunner& runner, const tune::MeasureOptions& how) {
-    std::vector<Candidate> candidates;
+    std::vector<tune::Candidate> candidates;
     for (const Proposal& p : proposals) candidates.push_back(p.candidate);
     std::vector<Measurement> all = runner.measure(candidates);
     std::vector<Record> records;
@@ -137,7 +136,8 @@ class Tuner {
            .threads = options_.threads,
            .config = str(
                "at most ", how.repeats, " pairs with the default schedule in ", how.sample_seconds,
-               " s, four times that where it may be faster, arguments in turn, seed ", how.seed),
+               " s, four times that where it may be faster, each on arguments of its own, seed ",
+               how.seed),
            .compiler = compiler_,
            .time = static_cast<int64_t>(std::time(nullptr)),
            .name = tasks_[i].task->name});
@@ -221,22 +221,22 @@ class Tuner {
 
   /// The fastest of a kernel so far, each schedule once. By what is certain: of many medians the
   /// least is also the luckiest.
-  std::vector<std::string> fastest(const ModelTask& task) {
+  std::vector<driver::Candidate> fastest(const ModelTask& task) {
     std::vector<Record> fast = known(task);
     std::erase_if(fast, [](const Record& r) {
       return !r.measurement.ok() || r.measurement.ratio.median >= 1;
     });
     std::ranges::sort(fast, {}, [](const Record& r) { return r.measurement.ratio.high; });
-    std::vector<std::string> out;
+    std::vector<driver::Candidate> out;
     for (const Record& r : fast) {
       if (out.size() == kInModel) break;
-      if (std::ranges::count(out, r.trace) > 0) continue;
+      if (std::ranges::count(out, r.trace, &driver::Candidate::trace) > 0) continue;
       try {
         tune::scheduled(*task.task, schedule::parse_trace(r.trace, "record"));
       } catch (const Error&) {
         continue;  // of a version with other steps
       }
-      out.push_back(r.trace);
+      out.push_back({r.trace, r.measurement.beats_default()});
     }
     return out;
   }
@@ -245,10 +245,13 @@ class Tuner {
   void keep_what_helps(TimedModel& before) {
     Candidates candidates;
     for (const ModelTask& t : tasks_)
-      if (std::vector<std::string> fast = fastest(t); !fast.empty())
+      if (std::vector<driver::Candidate> fast = fastest(t); !fast.empty())
         candidates[t.task->workload] = std::move(fast);
-    const double left = std::max(options_.seconds - since_start(), 0.1 * options_.seconds);
+    // A budget of trials has no seconds: the search says how many are worth it.
+    const double all = options_.trials > 0 ? since_start() / kSearchShare : options_.seconds;
+    const double left = std::max(all - since_start(), 0.1 * all);
     const ContextResult result = in_context(model_, options_, before, tasks_, candidates, left);
+    if (stopped()) return;  // half of it says nothing
     report_.whole = result.whole;
     for (size_t i = 0; i < tasks_.size(); ++i) {
       const std::string& workload = tasks_[i].task->workload;
@@ -267,7 +270,7 @@ class Tuner {
       int64_t id = 0;
       if (kernel.tuned)
         for (const Record& r : known(tasks_[i]))
-          if (r.trace == kept->second) id = r.id;  // the last one was measured longest
+          if (r.trace == kept->second) id = r.id;
       records_.choose(workload, target_, id, kernel.outcome);
     }
   }

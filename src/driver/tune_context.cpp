@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/tune_context.h"
 
+#include <algorithm>
 #include <chrono>
-#include <memory>
 
 #include "driver/check_model.h"
 #include "support/str.h"
@@ -12,11 +12,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kFewest = 6, kMost = 500;  // rounds
+constexpr size_t kFewest = 6, kMost = 300;  // rounds
 constexpr double kTolerance = 1e-4;         // of results, relative to the greatest
-// Of the time: for building models, for kernels in them, and for the whole model at first and again
-// where it is not clear. One build there is always.
-constexpr double kForBuilds = 0.3, kForKernels = 0.5, kForWhole = 0.2;
+// Of the time: for building models and kernels in them, and for the whole model at first and again
+// where it is not clear.
+constexpr double kForKernels = 0.8, kForWhole = 0.2;
+constexpr double kForBuilds = 0.25;  // of all, but there is always one
 // A model that runs longer finds nothing in the caches that it left there itself.
 constexpr double kCold = 0.05;
 
@@ -45,12 +46,6 @@ std::string different(TimedModel& want, TimedModel& got) {
   return {};
 }
 
-/// As when it runs again and again: the models between two runs of one read other constants.
-double warm_run(TimedModel& model) {
-  if (const double cold = model.run(); cold > kCold) return cold;
-  return model.run();
-}
-
 template <class Round>
 void rounds(double seconds, const std::atomic<bool>* stop, Round&& round) {
   const Clock::time_point start = Clock::now();
@@ -61,16 +56,24 @@ void rounds(double seconds, const std::atomic<bool>* stop, Round&& round) {
   }
 }
 
+/// Runs as it does again and again: the model that ran in between has read other constants. `warm`
+/// where caches keep some.
+double run_again(TimedModel& model, bool warm) {
+  if (warm) model.run();
+  return model.run();
+}
+
 /// Measured for twice as long when the interval has both faster and slower in it. Who stops it
 /// before the first round has seen nothing that is faster.
 tune::Estimate whole_ratio(TimedModel& untuned, TimedModel& tuned, double seconds,
                            const std::atomic<bool>* stop) {
   std::vector<double> ratios;
+  const bool warm = untuned.run() < kCold;
   const auto measured = [&] {
     rounds(seconds, stop, [&](size_t i) {
       // Who goes first changes.
-      const double first = warm_run(i % 2 == 0 ? untuned : tuned);
-      const double second = warm_run(i % 2 == 0 ? tuned : untuned);
+      const double first = run_again(i % 2 == 0 ? untuned : tuned, warm);
+      const double second = run_again(i % 2 == 0 ? tuned : untuned, warm);
       ratios.push_back(i % 2 == 0 ? second / first : first / second);
     });
     return ratios.empty() ? tune::Estimate{1, 1, 1} : tune::estimate(ratios);
@@ -84,7 +87,7 @@ tune::Estimate whole_ratio(TimedModel& untuned, TimedModel& tuned, double second
 void keep_what_helps(ContextResult& result, const Traces& traces,
                      const std::function<tune::Estimate(const Traces&)>& whole) {
   for (const auto& [workload, ratio] : result.kernels)
-    if (ratio.median < 1) result.kept[workload] = traces.at(workload);
+    if (ratio.median < 1 && traces.contains(workload)) result.kept[workload] = traces.at(workload);
   if (result.kept.empty()) return;
   while (!result.kept.empty()) {
     result.whole = whole(result.kept);
@@ -100,73 +103,100 @@ void keep_what_helps(ContextResult& result, const Traces& traces,
   if (result.problem.empty()) result.problem = "faster alone, but the whole model is not";
 }
 
+namespace {
+
 /// The n-th candidates of all kernels that have so many.
-static Traces numbered(const Candidates& candidates, size_t n) {
+Traces numbered(const Candidates& candidates, size_t n) {
   Traces out;
-  for (const auto& [workload, traces] : candidates)
-    if (n < traces.size()) out[workload] = traces[n];
+  for (const auto& [workload, all] : candidates)
+    if (n < all.size()) out[workload] = all[n].trace;
   return out;
 }
+
+/// Times of each kernel with a trace over untuned, by workload: in every other round, and in those
+/// between.
+struct Halves {
+  std::vector<double> choosing, deciding;
+};
+std::map<std::string, Halves> kernel_ratios(TimedModel& untuned, TimedModel& tuned,
+                                            const std::vector<ModelTask>& tasks,
+                                            const Traces& traces, double seconds,
+                                            const std::atomic<bool>* stop) {
+  std::map<std::string, Halves> out;
+  const bool warm = untuned.run() < kCold;
+  const auto observed = [&](TimedModel& m) {
+    if (warm) m.run();
+    return m.run_observed();
+  };
+  rounds(seconds, stop, [&](size_t i) {
+    const std::vector<double> without = observed(untuned), with = observed(tuned);
+    for (const ModelTask& t : tasks) {
+      if (!traces.contains(t.task->workload)) continue;
+      double mine = 0, its = 0;
+      for (const size_t k : t.kernels) {
+        mine += with[k];
+        its += without[k];
+      }
+      Halves& to = out[t.task->workload];
+      (i % 2 == 0 ? to.choosing : to.deciding).push_back(mine / its);
+    }
+  });
+  return out;
+}
+
+}  // namespace
 
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,
                          const std::vector<ModelTask>& tasks, const Candidates& candidates,
                          double seconds) {
   const Clock::time_point start = Clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  struct Build {
-    Traces traces;
-    std::unique_ptr<TimedModel> model;
-    std::map<std::string, std::vector<double>> ratios;  // by workload
-  };
+  const auto stopped = [&] { return options.stop && *options.stop; };
   ContextResult out;
   Traces best;
-  {
-    std::vector<Build> builds;
-    for (size_t n = 0; n == 0 || spent() < kForBuilds * seconds; ++n) {
-      Build b{numbered(candidates, n), nullptr, {}};
-      if (b.traces.empty() || (options.stop && *options.stop)) break;
-      b.model = std::make_unique<TimedModel>(model, with(b.traces, options.model), options.threads,
-                                             options.inputs);
-      const std::string problem = different(untuned, *b.model);
-      if (problem.empty())
-        builds.push_back(std::move(b));
-      else
+  std::map<std::string, double> least;  // of the rounds that choose
+  size_t builds = 0;
+  for (const auto& [workload, all] : candidates) builds = std::max(builds, all.size());
+  for (size_t n = 0; n < builds && !stopped(); ++n) {
+    const double before = spent();
+    const Traces traces = numbered(candidates, n);
+    std::map<std::string, Halves> ratios;
+    try {
+      TimedModel build(model, with(traces, options.model), options.threads, options.inputs);
+      if (const std::string problem = different(untuned, build); !problem.empty()) {
         out.problem = problem;
-    }
-    if (builds.empty()) return out;
-    out.problem.clear();
-    const bool cold = untuned.run() > kCold;
-    const auto observed = [&](TimedModel& m) {
-      if (!cold) m.run();
-      return m.run_observed();
-    };
-    rounds(std::max(kForBuilds + kForKernels - spent() / seconds, kForKernels) * seconds,
-           options.stop, [&](size_t) {
-             const std::vector<double> without = observed(untuned);
-             for (Build& b : builds) {
-               const std::vector<double> with = observed(*b.model);
-               for (const ModelTask& t : tasks) {
-                 if (!b.traces.contains(t.task->workload)) continue;
-                 double mine = 0, its = 0;
-                 for (const size_t k : t.kernels) {
-                   mine += with[k];
-                   its += without[k];
-                 }
-                 b.ratios[t.task->workload].push_back(mine / its);
-               }
-             }
-           });
-    for (Build& b : builds)
-      for (auto& [workload, samples] : b.ratios) {
-        const tune::Estimate ratio = tune::estimate(std::move(samples));
-        const auto [place, is_new] = out.kernels.try_emplace(workload, ratio);
-        if (!is_new && ratio.median >= place->second.median) continue;
-        place->second = ratio;
-        best[workload] = b.traces.at(workload);
+        continue;
       }
+      // As many as leave most of the time for rounds.
+      const double took = spent() - before;
+      if (n == 0 && took > 0)
+        builds = std::min(builds, 1 + static_cast<size_t>(kForBuilds * seconds / took));
+      const auto left = static_cast<double>(builds - n);
+      ratios =
+          kernel_ratios(untuned, build, tasks, traces,
+                        (kForKernels * seconds - spent() - (left - 1) * took) / left, options.stop);
+    } catch (const Error&) {
+      if (n == 0) throw;
+      continue;  // the first ones have a result
+    }
+    for (auto& [workload, halves] : ratios) {
+      const double chosen = tune::estimate(std::move(halves.choosing)).median;
+      if (halves.deciding.empty() || (least.contains(workload) && chosen >= least[workload]))
+        continue;
+      least[workload] = chosen;
+      const tune::Estimate ratio = tune::estimate(std::move(halves.deciding));
+      out.kernels[workload] = ratio;
+      best.erase(workload);
+      if (ratio.high < 1 || candidates.at(workload)[n].sure) best[workload] = traces.at(workload);
+    }
   }
-  keep_what_helps(out, best, [&](const Traces& kept) {
+  if (best.empty()) return out;
+  out.problem.clear();
+  keep_what_helps(out, best, [&](const Traces& kept) -> tune::Estimate {
+    if (stopped()) return {1, 1, 1};
     TimedModel some(model, with(kept, options.model), options.threads, options.inputs);
+    constexpr tune::Estimate kWrong{2, 2, 2};
+    if (!different(untuned, some).empty()) return kWrong;
     return whole_ratio(untuned, some, kForWhole * seconds, options.stop);
   });
   return out;

@@ -12,8 +12,12 @@
 namespace tilewright::driver {
 
 using Traces = std::map<std::string, std::string>;  // by workload
-/// Several for each, the fastest alone first.
-using Candidates = std::map<std::string, std::vector<std::string>>;
+/// What may be faster than the default schedule, the fastest alone first.
+struct Candidate {
+  std::string trace;
+  bool sure = false;  // alone, beyond doubt
+};
+using Candidates = std::map<std::string, std::vector<Candidate>>;  // by workload
 
 /// How tuned kernels do in the whole model.
 struct ContextResult {
@@ -23,11 +27,11 @@ struct ContextResult {
   std::string problem;  // why nothing is kept; empty when something may be
 };
 
-/// Builds the model with the first candidate of each kernel, with the second, and so on, and runs
-/// all of them and the untuned one in turn, for about `seconds`, and up to 1.3 times that where the
-/// whole stays unclear. What is fastest there counts: data lies elsewhere than in a trial. A kernel
-/// whose time in the model is not less goes back to the default schedule. A build whose results
-/// differ does not count.
+/// Builds the model with the first candidate of each kernel, then with the second, and so on while
+/// there is time, and runs each build and the untuned one in turn, for about `seconds` in all, and
+/// up to 1.6 times that where the whole stays unclear. What is fastest there counts: data lies
+/// elsewhere than in a trial. A kernel that is not faster, in rounds that did not choose between
+/// its candidates, goes back to the default schedule. A build whose results differ does not count.
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,
                          const std::vector<ModelTask>& tasks, const Candidates& candidates,
                          double seconds);

@@ -48,12 +48,13 @@ std::string print(const TuneReport& r) {
   size_t starts = 0;
   for (const TuneReport::Kernel& k : r.kernels) starts += k.starts;
   if (starts > 0)
-    out += str("began with ", starts, " schedules of records of other sizes or machines\n");
+    out += str("began with ", starts, " schedules of records of other kernels or machines\n");
   out += " share  trials  alone, 95 %              in the model             kernel\n";
   for (const TuneReport::Kernel& k : r.kernels)
     out += line("%5.1f %% %6lld   %-24s %-24s %s: %s\n", 100 * k.share,
                 static_cast<long long>(k.trials), k.best.median < 1 ? gain(k.best).c_str() : "-",
-                k.tuned ? gain(k.in_model).c_str() : "-", k.name.c_str(), k.outcome.c_str());
+                k.in_model.high != 1 ? gain(k.in_model).c_str() : "-", k.name.c_str(),
+                k.outcome.c_str());
   if (r.interrupted)
     return out + "interrupted: all records are kept; the same command goes on from here\n";
   return out +

@@ -13,8 +13,8 @@ namespace tilewright::tune {
 ///   ->  for x0, y0 { C_tile = 0
 ///         for k0 { A_tile = A[…]  B_tile = B_global[…]  C_tile += A_tile * B_tile }
 ///         C[…] = C_tile }
-/// False, and nothing done, when the target has no such instructions or the stage is no such
-/// product.
+/// False, and nothing done, when the target has no such instructions, the stage is no such product,
+/// or something else is chosen for it.
 bool schedule_tiles(schedule::Schedule& s, const std::string& name, const ir::TargetSpec& spec,
                     const std::vector<std::string>& constants, Choices& choices);
 

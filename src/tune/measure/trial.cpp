@@ -47,21 +47,21 @@ int64_t preemptions() {
   return usage.ru_nivcsw;
 }
 
-/// Calls in a row, on one set of arguments after the other.
+/// Calls in a row, on one set of arguments after the other, from the first on.
 class Timed {
  public:
   Timed(const LoadedCode& code, size_t sets, size_t first = 0)
-      : code_(code), sets_(sets), next_(first) {}
+      : code_(code), first_(first), sets_(sets) {}
   /// Seconds of one of `calls` calls.
   double operator()(int calls) {
     const Clock::time_point start = Clock::now();
-    for (int i = 0; i < calls; ++i) code_.call(next_++ % sets_);
+    for (int i = 0; i < calls; ++i) code_.call(first_ + next_++ % sets_);
     return seconds_since(start) / calls;
   }
 
  private:
   const LoadedCode& code_;
-  size_t sets_, next_;
+  size_t first_, sets_, next_ = 0;
 };
 
 int calls_for(double seconds) {
@@ -174,7 +174,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
             .time = {first, first, first},
             .ratio = {ratio, ratio, ratio}};
   }
-  Timed candidate(mine, sets.count()), its(other, sets.count(), sets.apart());
+  Timed candidate(mine, sets.count()), its(other, sets.count(), sets.count());
   return timed(candidate, its, options);
 }
 
@@ -196,17 +196,17 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
     return static_cast<size_t>(std::clamp<int64_t>((all + one - 1) / one, 1, most));
   };
   const int64_t last = std::max(target.l3_bytes, 4 * target.l2_bytes);  // there may be no third
-  // Two kernels take turns, each with copies of its own of what is packed.
   copies_ = copies(std::min(task.between, last / 2 * 3) / 2, constants, kMostOfConstants);
   // What a kernel reads, the one before it has just written: it is in the second cache if it fits
   // there, beside that of the other one of a pair.
   const bool stays = 2 * others <= target.l2_bytes;
-  const size_t near = stays ? 2 : copies(4 * target.l2_bytes, others, kMost);
-  apart_ = (near > 1 ? near : copies_) / 2;
-  for (size_t s = 0; s < std::max(copies_, near); ++s) {
+  const size_t near = stays ? 1 : (copies(4 * target.l2_bytes, others, kMost) + 1) / 2;
+  count_ = std::max(copies_, near);
+  for (size_t s = 0; s < 2 * count_; ++s) {
     std::vector<void*>& set = buffers_.emplace_back();
     for (size_t i = 0; i < arguments.count(); ++i) {
-      const size_t first = s % (constant(i) ? copies_ : near);  // that has the same
+      // That has the same, of the same kernel.
+      const size_t first = s / count_ * count_ + s % count_ % (constant(i) ? copies_ : near);
       const bool unused = constant(i) && std::ranges::count(taken, i) == 0;
       if (i < arguments.inputs() && (first == 0 || unused)) {
         set.push_back(arguments.content(i).data());  // nobody else writes to it

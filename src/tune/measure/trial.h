@@ -31,21 +31,19 @@ struct Reference {
   std::string problem;       // why there is none; then nothing can be measured
 };
 
-/// Sets of arguments to call a kernel on in turn, so that it finds them where it does in a model:
-/// copies of what it reads and writes, one for each of a pair of kernels where that fits the second
-/// cache, or else as many as it takes to be more than that, and copies of constants, as many as it
-/// takes for two kernels in turn to read what the model reads in between, or more than all caches
-/// hold. The first has the inputs themselves, which are this process's own after a fork.
+/// Sets of arguments to call two kernels on in turn, each on sets of its own, so that they find
+/// them where they do in a model: what is read and written once where that fits the second cache
+/// for both, or else copies, as many as it takes to be more than that, and copies of constants, as
+/// many as it takes for both to read what the model reads in between, or more than all caches hold.
+/// The first set has the inputs themselves, which are this process's own after a fork.
 class ArgumentSets {
  public:
   /// Constants that no code takes as they are, by number, are not copied.
   ArgumentSets(const Arguments& arguments, const Task& task, const std::vector<size_t>& taken);
   const std::vector<std::vector<void*>>& buffers() const { return buffers_; }
-  size_t count() const { return buffers_.size(); }
+  /// Of one kernel; those of the other one follow.
+  size_t count() const { return count_; }
   size_t copies_of_constants() const { return copies_; }
-  /// How many sets two kernels that take turns are to be apart: the second of a pair must not find
-  /// what the first has just read.
-  size_t apart() const { return apart_; }
   /// Everything as before the first call.
   void restore(size_t set) const;
 
@@ -53,7 +51,7 @@ class ArgumentSets {
   void restore(size_t set, size_t argument) const;
 
   const Arguments& arguments_;
-  size_t copies_ = 1, apart_ = 0;
+  size_t copies_ = 1, count_ = 1;
   std::vector<Memory> memory_;
   std::vector<std::vector<void*>> buffers_;
 };

@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "ir/print.h"
-#include "ir/reducer.h"
 #include "ir/rewrite.h"
 #include "support/diagnostic.h"
 #include "support/str.h"
@@ -63,25 +62,29 @@ std::optional<Core> core_of(const std::string& workload) try {
   text += ir::print(ir::substitute_buffers(ir::substitute(stage->block->body, vars), buffers));
   out.kind = kind_of(text);
   return out;
-} catch (const Error&) {
-  return {};
+} catch (const std::exception&) {
+  return {};  // of a file: it may be anything
 }
 
 std::string for_core(const std::string& point, const Core& from, const Core& to) {
+  constexpr std::string_view kOperand = "operand_", kPlace = "place_", kOuter = "instruction.";
   std::string out;
   std::istringstream words(point);
   for (std::string word; words >> word;) {
+    const std::string_view outer = word.starts_with(kOuter) ? kOuter : "";
+    word.erase(0, outer.size());
     const size_t dot = word.find('.'), equals = word.find('=');
     if (dot == std::string::npos || equals == std::string::npos || dot > equals ||
         word.substr(0, dot) != from.stage)
       continue;
-    std::string knob = word.substr(dot + 1, equals - dot - 1);
-    constexpr std::string_view kOperand = "operand_";
+    std::string knob = word.substr(dot + 1, equals - dot - 1), value = word.substr(equals + 1);
+    if (knob.starts_with(kPlace)) continue;  // of another stage
+    if (knob == "inner") value = renamed(value, from.iters, to.iters);
     if (const std::string iter = renamed(knob, from.iters, to.iters); !iter.empty())
       knob = iter;
     else if (knob.starts_with(kOperand))
       knob = str(kOperand, renamed(knob.substr(kOperand.size()), from.buffers, to.buffers));
-    out += str(out.empty() ? "" : " ", to.stage, ".", knob, word.substr(equals));
+    out += str(out.empty() ? "" : " ", outer, to.stage, ".", knob, "=", value);
   }
   return out;
 }

@@ -12,8 +12,9 @@
 namespace tilewright::tune {
 
 /// The reduction of a kernel with the most terms in all, with names that follow from order alone:
-///   b5[vi1, vi2] sum= b1[vi1, vk] * b2[vk, vi2]   ->   f32 s # s # r #, x0[v0, v1] sum= x1[v0, v2]
-///   * c2[v2, v1]; sizes 128 768 3072.   c: a constant
+///   b5[vi1, vi2] sum= b1[vi1, vk] * b2[vk, vi2]
+///   ->  s # s # r # f32 f32 f32 x0[v0, v1] sum= x1[v0, v2] * c2[v2, v1];  128 768 3072
+/// s: spatial, r: reduced, c: a constant.
 struct Core {
   Kind kind;
   std::string stage;                        // as knobs name it

@@ -127,13 +127,13 @@ void Records::prepare(Database::Mode mode) {
   all.commit();
 }
 
-/// What a kernel is found by that has no core.
+/// What kernels with the same core are found by; empty when there is none.
 static std::string core_hash(const std::string& workload) {
   const std::optional<Core> core = core_of(workload);
   return core ? sha256(core->kind.text) : std::string();
 }
 
-/// For kernels of a file that had no kinds.
+/// For kernels of a file that had no kinds or cores.
 void Records::fill_kinds() {
   Statement missing =
       database_.prepare("SELECT id, text FROM workload WHERE kind IS NULL OR core IS NULL");
@@ -292,7 +292,7 @@ std::vector<Records::Near> Records::near(const std::string& workload, const std:
       place.distance = distance(kind, other);
     } else {
       const std::optional<Core> its = core ? core_of(place.workload) : std::nullopt;
-      if (!its || its->kind.text != core->kind.text) database_.fail(SQLITE_CORRUPT);
+      if (!its || its->kind.text != core->kind.text) continue;  // of a version that saw another one
       place.distance = distance(core->kind, its->kind) + kOtherKind;
     }
     places.push_back(std::move(place));
@@ -303,7 +303,7 @@ std::vector<Records::Near> Records::near(const std::string& workload, const std:
   for (const Place& p : places) {
     if (found == most) break;
     std::optional<Choice> choice = to_use(p.workload, p.target);
-    if (!choice) continue;
+    if (!choice || (!choice->record && !chosen(p.workload, p.target))) continue;
     found += choice->record.has_value();
     out.push_back({std::move(choice->record), p.same_kernel, p.same_kind, p.distance});
   }

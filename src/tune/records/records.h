@@ -50,12 +50,12 @@ class Records {
 
   /// Where to start with a kernel that has no record on this machine: what is used for this very
   /// kernel on others, and for kernels of the same kind or with the same core on this one, the
-  /// nearest in size first. At most so many records; kernels that keep their default schedule stand
-  /// between them.
+  /// nearest in size first. At most so many records; kernels for which tuning has chosen the
+  /// default schedule stand between them.
   struct Near {
     std::optional<Record> record;  // none: the default schedule
     bool same_kernel = false, same_kind = true;
-    double distance = 0;  // of sizes, as Kind has it
+    double distance = 0;  // of sizes, as Kind has it, and more for another kind
   };
   std::vector<Near> near(const std::string& workload, const std::string& target, size_t most);
 

@@ -13,7 +13,7 @@ struct TaskState {
   std::string name;
   double weight = 1;         // how often the model runs it
   double start_seconds = 0;  // untuned
-  double roof_seconds = 0;   // no schedule can be faster; 0: not known
+  double roof_seconds = 0;   // no schedule should be faster; 0: not known
   std::vector<double> best;  // seconds of the best so far, after each batch
   double batch_seconds = 0;  // that a batch takes to try; 0: not known
   bool done = false;         // its search has nothing left

@@ -114,6 +114,7 @@ std::optional<Tiled::Turned> turned_of(const Stage& stage, size_t last, const Si
 std::vector<Choices::Question> of_instruction(const ir::LoopFunc& func, const Stage& stage,
                                               const ir::TargetSpec& spec,
                                               const std::vector<std::string>& constants) {
+  if (spec.instructions.empty()) return {};
   schedule::Schedule s(func, spec.instructions);
   Choices choices;
   if (!schedule_contraction(s, stage.name(), spec, constants, choices)) return {};

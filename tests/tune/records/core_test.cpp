@@ -71,7 +71,9 @@ TEST(Core, TakesItsKnobsToAnotherKernel) {
                          "=packed",
                      from, to),
             "s0.tile=8x3 s0." + narrow + "=2x4 s0.operand_" + to.buffers[2] + "=packed");
-  EXPECT_EQ(for_core("s0.vectors=2", from, to), "");
+  EXPECT_EQ(for_core("s1.inner=" + wide + " s1.place_s0=2 instruction.s1.tile=8x3", from, to),
+            "s0.inner=" + narrow + " instruction.s0.tile=8x3");
+  EXPECT_EQ(for_core("s0.vectors=2 instruction.s0.tile=2x2", from, to), "");
   EXPECT_EQ(for_core("s1 =s1. s1.=", from, to), "s0.=");
 }
 
