@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "driver/check_model.h"
+#include "ir/interpret/random.h"
 #include "support/str.h"
 
 namespace tilewright::driver {
@@ -56,6 +57,42 @@ void rounds(double seconds, const std::atomic<bool>* stop, Round&& round) {
   }
 }
 
+/// Seconds tuned and untuned, of runs that took turns.
+struct Turn {
+  double tuned, untuned;
+};
+
+/// What is left of times when nothing disturbs: the fifth that is shortest.
+double quiet(std::vector<double> seconds) {
+  const auto at = seconds.begin() + static_cast<std::ptrdiff_t>((seconds.size() - 1) / 5);
+  std::ranges::nth_element(seconds, at);
+  return *at;
+}
+
+/// The ratio of both times, as quiet as they get, and what 95 % of such turns give, drawn at
+/// random.
+tune::Estimate ratio_of(const std::vector<Turn>& turns) {
+  constexpr size_t kDraws = 200, kTail = kDraws / 40;
+  if (turns.empty()) return {1, 1, 1};
+  std::vector<double> tuned(turns.size()), untuned(turns.size()), drawn;
+  const auto ratio = [&](const std::function<size_t(size_t)>& pick) {
+    for (size_t i = 0; i < turns.size(); ++i) {
+      tuned[i] = turns[pick(i)].tuned;
+      untuned[i] = turns[pick(i)].untuned;
+    }
+    return quiet(tuned) / quiet(untuned);
+  };
+  const double whole = ratio([](size_t i) { return i; });
+  ir::Random random(1);
+  for (size_t d = 0; d < kDraws; ++d) {
+    std::vector<size_t> picks(turns.size());
+    for (size_t& p : picks) p = random.below(turns.size());
+    drawn.push_back(ratio([&](size_t i) { return picks[i]; }));
+  }
+  std::ranges::sort(drawn);
+  return {whole, std::min(whole, drawn[kTail]), std::max(whole, drawn[kDraws - 1 - kTail])};
+}
+
 /// Runs as it does again and again: the model that ran in between has read other constants. `warm`
 /// where caches keep some.
 double run_again(TimedModel& model, bool warm) {
@@ -67,16 +104,16 @@ double run_again(TimedModel& model, bool warm) {
 /// before the first round has seen nothing that is faster.
 tune::Estimate whole_ratio(TimedModel& untuned, TimedModel& tuned, double seconds,
                            const std::atomic<bool>* stop) {
-  std::vector<double> ratios;
+  std::vector<Turn> turns;
   const bool warm = untuned.run() < kCold;
   const auto measured = [&] {
     rounds(seconds, stop, [&](size_t i) {
       // Who goes first changes.
       const double first = run_again(i % 2 == 0 ? untuned : tuned, warm);
       const double second = run_again(i % 2 == 0 ? tuned : untuned, warm);
-      ratios.push_back(i % 2 == 0 ? second / first : first / second);
+      turns.push_back(i % 2 == 0 ? Turn{second, first} : Turn{first, second});
     });
-    return ratios.empty() ? tune::Estimate{1, 1, 1} : tune::estimate(ratios);
+    return ratio_of(turns);
   };
   const tune::Estimate first = measured();
   return first.low < 1 && first.high >= 1 ? measured() : first;
@@ -113,10 +150,10 @@ Traces numbered(const Candidates& candidates, size_t n) {
   return out;
 }
 
-/// Times of each kernel with a trace over untuned, by workload: in every other round, and in those
+/// Times of each kernel with a trace and without, by workload: in every other round, and in those
 /// between.
 struct Halves {
-  std::vector<double> choosing, deciding;
+  std::vector<Turn> choosing, deciding;
 };
 std::map<std::string, Halves> kernel_ratios(TimedModel& untuned, TimedModel& tuned,
                                             const std::vector<ModelTask>& tasks,
@@ -129,16 +166,21 @@ std::map<std::string, Halves> kernel_ratios(TimedModel& untuned, TimedModel& tun
     return m.run_observed();
   };
   rounds(seconds, stop, [&](size_t i) {
-    const std::vector<double> without = observed(untuned), with = observed(tuned);
+    // Who goes first changes, and not as the halves do.
+    const bool first = i / 2 % 2 == 0;
+    std::vector<double> with, without;
+    if (first) without = observed(untuned);
+    with = observed(tuned);
+    if (!first) without = observed(untuned);
     for (const ModelTask& t : tasks) {
       if (!traces.contains(t.task->workload)) continue;
-      double mine = 0, its = 0;
+      Turn turn{0, 0};
       for (const size_t k : t.kernels) {
-        mine += with[k];
-        its += without[k];
+        turn.tuned += with[k];
+        turn.untuned += without[k];
       }
       Halves& to = out[t.task->workload];
-      (i % 2 == 0 ? to.choosing : to.deciding).push_back(mine / its);
+      (i % 2 == 0 ? to.choosing : to.deciding).push_back(turn);
     }
   });
   return out;
@@ -167,24 +209,24 @@ ContextResult in_context(const graph::Graph& model, const TuneOptions& options, 
         out.problem = problem;
         continue;
       }
-      // As many as leave most of the time for rounds.
+      // As many as leave most of the time for rounds; the last build is that of what is kept.
       const double took = spent() - before;
       if (n == 0 && took > 0)
         builds = std::min(builds, 1 + static_cast<size_t>(kForBuilds * seconds / took));
       const auto left = static_cast<double>(builds - n);
       ratios =
           kernel_ratios(untuned, build, tasks, traces,
-                        (kForKernels * seconds - spent() - (left - 1) * took) / left, options.stop);
+                        (kForKernels * seconds - spent() - left * took) / left, options.stop);
     } catch (const Error&) {
       if (n == 0) throw;
       continue;  // the first ones have a result
     }
-    for (auto& [workload, halves] : ratios) {
-      const double chosen = tune::estimate(std::move(halves.choosing)).median;
+    for (const auto& [workload, halves] : ratios) {
+      const double chosen = ratio_of(halves.choosing).median;
       if (halves.deciding.empty() || (least.contains(workload) && chosen >= least[workload]))
         continue;
       least[workload] = chosen;
-      const tune::Estimate ratio = tune::estimate(std::move(halves.deciding));
+      const tune::Estimate ratio = ratio_of(halves.deciding);
       out.kernels[workload] = ratio;
       best.erase(workload);
       if (ratio.high < 1 || candidates.at(workload)[n].sure) best[workload] = traces.at(workload);

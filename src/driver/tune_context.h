@@ -22,7 +22,8 @@ using Candidates = std::map<std::string, std::vector<Candidate>>;  // by workloa
 /// How tuned kernels do in the whole model.
 struct ContextResult {
   Traces kept;                                    // those that help there
-  std::map<std::string, tune::Estimate> kernels;  // time over untuned of each that was tried
+  std::map<std::string, tune::Estimate> kernels;  // time over untuned of each that was tried, both
+                                                  // as quiet runs have them
   tune::Estimate whole{1, 1, 1};                  // of the model with what is kept
   std::string problem;  // why nothing is kept; empty when something may be
 };
