@@ -214,9 +214,8 @@ ContextResult in_context(const graph::Graph& model, const TuneOptions& options, 
       if (n == 0 && took > 0)
         builds = std::min(builds, 1 + static_cast<size_t>(kForBuilds * seconds / took));
       const auto left = static_cast<double>(builds - n);
-      ratios =
-          kernel_ratios(untuned, build, tasks, traces,
-                        (kForKernels * seconds - spent() - left * took) / left, options.stop);
+      ratios = kernel_ratios(untuned, build, tasks, traces,
+                             (kForKernels * seconds - spent() - left * took) / left, options.stop);
     } catch (const Error&) {
       if (n == 0) throw;
       continue;  // the first ones have a result

@@ -140,23 +140,27 @@ std::string model_of(int size) {
              "] = matmul(%x, %a)\n  %y: f32[32, ", size, "] = relu(%p)\n  return %y\n}");
 }
 
-TEST_F(WithRecords, OfAnotherSizeAreUsedWhenAskedFor) {
-  // A schedule near the default one, for twice the columns.
-  text_ = model_of(128);
-  const tune::Task other = task();
-  const tune::Space space = tune::nearby_space(other.func, other.target, other.constants);
-  tune::Record r{.workload = other.workload,
-                 .target = tune::target_text(other.target),
+/// A record of a schedule near the default one of the task, twice as fast.
+tune::Record faster_record(const tune::Task& task, const char* name) {
+  const tune::Space space = tune::nearby_space(task.func, task.target, task.constants);
+  tune::Record r{.workload = task.workload,
+                 .target = tune::target_text(task.target),
                  .trace = {},
                  .point = {},
                  .measurement = {.verdict = tune::Verdict::Ok},
-                 .name = "bigger"};
+                 .name = name};
   for (const tune::Point& p : tune::next_best(space)) {
     r.point = "nearby: " + space.encode(p);
     r.trace = schedule::print(space.apply(p).trace());
-    if (r.trace != schedule::print(tune::default_trace(other))) break;
+    if (r.trace != schedule::print(tune::default_trace(task))) break;
   }
   r.measurement.ratio = {0.5, 0.5, 0.5};
+  return r;
+}
+
+TEST_F(WithRecords, OfAnotherSizeAreUsedWhenAskedFor) {
+  text_ = model_of(128);  // twice the columns
+  const tune::Record r = faster_record(task(), "bigger");
   const auto records = std::make_shared<tune::Records>(path_, tune::Database::Mode::Create);
   records->add(std::span(&r, 1));
 
@@ -182,6 +186,39 @@ TEST_F(WithRecords, OfAnotherSizeAreUsedWhenAskedFor) {
   EXPECT_EQ(
       schedule::print(transferred(mine, records->near(mine.workload, r.target, 1).at(0))->trace),
       records->of(mine.workload, r.target).at(0).trace);
+}
+
+TEST_F(WithRecords, OfAKernelWithTheSameReductionAreUsedWhenAskedFor) {
+  const tune::Record r = faster_record(task(), "with relu");
+  const auto records = std::make_shared<tune::Records>(path_, tune::Database::Mode::Create);
+  records->add(std::span(&r, 1));
+  text_.replace(text_.find("relu"), 4, "sigmoid");
+  const tune::Records::Near near = records->near(task().workload, r.target, 1).at(0);
+  EXPECT_FALSE(near.same_kind);
+  EXPECT_EQ(near.record->name, "with relu");
+  ModelOptions options = options_;
+  options.schedules = schedules_from(records, true);
+  const BuiltKernel built = kernel(options);
+  EXPECT_EQ(built.origin, ScheduleOrigin::Transferred);
+  EXPECT_NE(built.tuned.find("of `with relu` with the same reduction"), std::string::npos)
+      << built.tuned;
+  EXPECT_NE(built.code.code, kernel(options_).code.code);
+  expect_right(options);
+}
+
+TEST_F(WithRecords, ANearKernelThatKeepsItsDefaultSpeaksForIt) {
+  const auto records = std::make_shared<tune::Records>(path_, tune::Database::Mode::Create);
+  text_ = model_of(256);
+  const tune::Record far = faster_record(task(), "far");
+  records->add(std::span(&far, 1));
+  text_ = model_of(128);
+  const tune::Record nearer = faster_record(task(), "nearer");
+  records->add(std::span(&nearer, 1));
+  records->choose(nearer.workload, nearer.target, 0, "not in the model");
+  text_ = model_of(64);
+  ModelOptions options = options_;
+  options.schedules = schedules_from(records, true);
+  EXPECT_EQ(kernel(options).origin, ScheduleOrigin::Untuned);
 }
 
 TEST_F(WithRecords, OfAnotherMachineAreAStartToo) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <new>
-#include <sys/mman.h>
 
 #include "arith/context.h"
 #include "ir/interpret/array.h"
@@ -59,15 +58,9 @@ std::string difference_of(ir::Elem elem, int64_t elements, bool from_floats, con
 }  // namespace
 
 Memory::Memory(int64_t bytes) : size_(bytes) {
-  // Copies of constants are many: on small pages the system would take longer to make them than
-  // trials take.
-  constexpr int64_t kLargePage = 2 << 20;
-  const bool large = bytes >= 2 * kLargePage;
-  const int64_t alignment = large ? kLargePage : kAlignment;
-  const auto whole = static_cast<size_t>((bytes + alignment) / alignment * alignment);
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<size_t>(alignment), whole)));
+  const int64_t whole = (bytes + kAlignment) / kAlignment * kAlignment;
+  data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<size_t>(whole))));
   if (!data_) throw std::bad_alloc();
-  if (large) madvise(data_.get(), whole, MADV_HUGEPAGE);
 }
 
 Arguments::Arguments(const Task& task) : params_(task.func.params), inputs_(inputs_of(task.func)) {

@@ -63,7 +63,7 @@ void count_body(const Leaf& leaf, const ir::TargetSpec& spec, const Lanes& lanes
   for (const LeafAccess& a : leaf.accesses) {
     if (!a.in_registers)
       kept += kept_by(a);
-    else if (a.store)
+    else if (a.store && !a.in_tile)
       out.accumulators += lanes.vectors_of(a, leaf.loops, out.body);
   }
   kept += out.accumulators;

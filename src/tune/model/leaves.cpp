@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "ir/rewrite.h"
+#include "lower/meaning.h"
 #include "tune/choose/sizes.h"
 
 namespace tilewright::tune {
@@ -44,6 +46,10 @@ class Collector {
       leaf.operations += static_cast<double>(update->targets.size());
       leaf.update = true;
       finish(std::move(leaf));
+    } else if (const auto* call = s.as<ir::InstrCall>()) {
+      instruction_ = around_.size();
+      stmt(lower::meaning_of(*call));
+      instruction_.reset();
     } else {
       ir::for_each_child(s, [](const ir::Expr&) {}, [&](const ir::Stmt& c) { stmt(c); });
     }
@@ -128,7 +134,9 @@ class Collector {
               bool store) {
     LeafAccess a{.buffer = &*buffer,
                  .store = store,
-                 .in_registers = buffer->scope.kind == ir::ScopeKind::Register,
+                 .in_registers = buffer->scope.kind == ir::ScopeKind::Register ||
+                                 buffer->scope.kind == ir::ScopeKind::Tile,
+                 .in_tile = buffer->scope.kind == ir::ScopeKind::Tile,
                  .bytes = ir::bits(buffer->elem) / 8.0,
                  .shape = {},
                  .steps = {}};
@@ -140,7 +148,21 @@ class Collector {
     leaf.accesses.push_back(std::move(a));
   }
 
+  /// The loops of an instruction run at once: along the last dimension of what it stores as lanes.
+  /// Its sums cost no more than one operation.
+  void at_once(Leaf& leaf) const {
+    const LeafAccess& stored = leaf.accesses.back();
+    for (size_t l = *instruction_; l < leaf.loops.size(); ++l) {
+      bool moves = false;
+      for (const std::vector<double>& steps : stored.steps) moves = moves || steps[l] != 0;
+      const bool lanes = !stored.steps.empty() && stored.steps.back()[l] == 1;
+      leaf.loops[l].kind = lanes ? ir::ForKind::Vectorized : ir::ForKind::Unrolled;
+      if (!moves) leaf.operations /= leaf.loops[l].extent;
+    }
+  }
+
   void finish(Leaf leaf) {
+    if (instruction_) at_once(leaf);
     if (!(constant_ && reads_)) leaves.push_back(std::move(leaf));
     constant_ = true;
     reads_ = false;
@@ -206,6 +228,7 @@ class Collector {
   std::vector<ir::Buffer> results_;
   std::vector<LeafLoop> around_;
   std::vector<std::pair<ir::Var, Linear>> known_;  // loops and block iterators
+  std::optional<size_t> instruction_;              // that is entered: loops around it
   double needed_ = 1;
   bool constant_ = true, reads_ = false;
 };

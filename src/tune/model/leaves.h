@@ -20,7 +20,8 @@ struct LeafLoop {
 struct LeafAccess {
   const void* buffer = nullptr;  // the same for the same buffer
   bool store = false;
-  bool in_registers = false;
+  bool in_registers = false;  // or in a tile
+  bool in_tile = false;
   double bytes = 4;                        // of an element
   std::vector<double> shape;               // of the buffer
   std::vector<std::vector<double>> steps;  // by dimension, then by loop: about linear

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "lower/to_blocks.h"
+#include "target/host.h"
 #include "te/parse.h"
+#include "tune/choose/choose.h"
 #include "tune/chosen.h"
 #include "tune/model/analytic.h"
 #include "tune/space/master.h"
@@ -35,6 +37,35 @@ TEST(Features, HaveNamesOfTheirOwn) {
   for (size_t i = 0; i < kFeatures; ++i) names.insert(feature_name(i));
   EXPECT_EQ(names.size(), kFeatures);
   EXPECT_EQ(feature_name(0), "analytic");
+}
+
+TEST(Leaves, AnInstructionIsOneOperationOnItsLanes) {
+  for (const char* machine : {"znver4", "amx"}) {
+    SCOPED_TRACE(machine);
+    const ir::LoopFunc blocks = lower::to_blocks(
+        te::parse_program("te k(A: u8[64, 128], W: i8[128, 64]) {\n"
+                          "  C[y in 64, x in 64] = sum(k in 128) i32(A[y, k]) * i32(W[k, x])\n"
+                          "  return C\n}"));
+    const ir::TargetSpec spec = target::parse_target(machine);
+    const Schedule s = choose_schedule(blocks, spec, {"W"});
+    double products = 0;
+    for (const Leaf& leaf : leaves_of(s.func(), {"W"})) {
+      if (!leaf.update) continue;
+      EXPECT_LT(leaf.operations, 2);  // groups of four and more for each
+      EXPECT_TRUE(std::ranges::any_of(leaf.loops, [](const LeafLoop& l) {
+        return l.kind == ir::ForKind::Vectorized && l.extent == 16;
+      }));
+      products += leaf.runs();
+    }
+    EXPECT_GE(products, 64.0 * 64 * 128);
+    EXPECT_LT(products, 1.05 * 64 * 64 * 128);  // a last tile may be cut short
+    // Without it, numbers are widened and multiplied one by one.
+    ir::TargetSpec without = spec;
+    without.instructions.clear();
+    const Schedule plain = choose_schedule(blocks, without, {"W"});
+    EXPECT_LT(value(features_of(s.func(), spec, {"W"}), "compute"),
+              value(features_of(plain.func(), spec, {"W"}), "compute"));
+  }
 }
 
 TEST(Leaves, KnowWhatALevelTouches) {
