@@ -18,8 +18,9 @@ from pathlib import Path
 from stats import pooled, quantile
 from tuned import MODELS, PROGRAM, ROOT, race, speed, told, tune
 
-SOURCES = ["resnet18", "mobilenet_v2", "ppocr_det", "minilm_l6"]
 HELD_BACK = ["resnet50", "ppocr_rec", "bert_base"]
+SOURCES = ["resnet18", "mobilenet_v2", "yolov8n", "ppocr_det", "minilm_l6", "gpt2_prefill64", "gpt2_decode", "lstm_lm", "dcgan", "dqn",
+           "magika", "silero_vad"]
 
 
 def tune_all(models, names, records, seconds):

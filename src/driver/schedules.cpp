@@ -16,16 +16,15 @@ constexpr double kFarthest = 2;  // doublings of sizes: beyond, too little is al
 std::optional<GivenSchedule> from_near(const tune::Task& task, tune::Records& records) {
   for (const tune::Records::Near& near :
        records.near(task.workload, tune::target_text(task.target), kTried)) {
-    if (near.distance > kFarthest) continue;
+    // Of another kind it is a start for trials; unmeasured it is more often slower than faster.
+    if (near.distance > kFarthest || !near.same_kind) continue;
     // The nearest one that was tuned here has none: most likely nothing is faster here, either.
-    if (!near.record && near.same_kind && !near.same_kernel) return {};
+    if (!near.record && !near.same_kernel) return {};
     const std::optional<Transferred> found = transferred(task, near);
     if (!found) continue;
     return GivenSchedule{schedule::print(found->trace),
                          str("not measured; of `", near.record->name, "`",
-                             near.same_kernel ? " on another machine"
-                             : near.same_kind ? " of other sizes"
-                                              : " with the same reduction",
+                             near.same_kernel ? " on another machine" : " of other sizes",
                              ", there ", gain_text(near.record->measurement.ratio)),
                          ScheduleOrigin::Transferred};
   }
