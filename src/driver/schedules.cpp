@@ -14,12 +14,14 @@ constexpr size_t kTried = 4;     // near records, until one applies
 constexpr double kFarthest = 2;  // doublings of sizes: beyond, too little is alike
 
 std::optional<GivenSchedule> from_near(const tune::Task& task, tune::Records& records) {
+  size_t tried = 0;
   for (const tune::Records::Near& near :
-       records.near(task.workload, tune::target_text(task.target), kTried)) {
+       records.near(task.workload, tune::target_text(task.target), SIZE_MAX)) {
     // Of another kind it is a start for trials; unmeasured it is more often slower than faster.
     if (near.distance > kFarthest || !near.same_kind) continue;
     // The nearest one that was tuned here has none: most likely nothing is faster here, either.
     if (!near.record && !near.same_kernel) return {};
+    if (tried++ == kTried) break;
     const std::optional<Transferred> found = transferred(task, near);
     if (!found) continue;
     return GivenSchedule{schedule::print(found->trace),

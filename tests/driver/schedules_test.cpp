@@ -206,6 +206,25 @@ TEST_F(WithRecords, OfAKernelWithTheSameReductionAreAStartAndNoMore) {
   EXPECT_EQ(tune_model(model(), tuning).kernels.at(0).starts, 1u);
 }
 
+TEST_F(WithRecords, KernelsOfOtherKindsTakeNoPlaceOfThoseOfItsOwn) {
+  const auto records = std::make_shared<tune::Records>(path_, tune::Database::Mode::Create);
+  const auto add = [&](const char* name) {
+    const tune::Record r = faster_record(task(), name);
+    records->add(std::span(&r, 1));
+  };
+  for (const char* other : {"sigmoid", "tanh", "exp", "abs", "neg"}) {  // and of the same size
+    text_ = model_of(64);
+    text_.replace(text_.find("relu"), 4, other);
+    add(other);
+  }
+  text_ = model_of(128);
+  add("bigger");
+  text_ = model_of(64);
+  ModelOptions options = options_;
+  options.schedules = schedules_from(records, true);
+  EXPECT_NE(kernel(options).tuned.find("of `bigger`"), std::string::npos) << kernel(options).tuned;
+}
+
 TEST_F(WithRecords, ANearKernelThatKeepsItsDefaultSpeaksForIt) {
   const auto records = std::make_shared<tune::Records>(path_, tune::Database::Mode::Create);
   text_ = model_of(256);
