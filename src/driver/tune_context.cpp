@@ -3,24 +3,31 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 
 #include "driver/check_model.h"
-#include "ir/interpret/random.h"
 #include "support/str.h"
 
 namespace tilewright::driver {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using tune::quiet_ratio;
+using tune::Turn;
 
 constexpr size_t kFewest = 6, kMost = 300;  // rounds
 constexpr double kTolerance = 1e-4;         // of results, relative to the greatest
-// Of the time: for building models and kernels in them, and for the whole model at first and again
-// where it is not clear.
-constexpr double kForKernels = 0.8, kForWhole = 0.2;
+// Of the time: for building models and kernels in them, and for each part of the whole model's
+// comparison, of which there are two, or three where it is not clear.
+constexpr double kForKernels = 0.8, kForPart = 0.1;
+constexpr size_t kParts = 3;
 constexpr double kForBuilds = 0.25;  // of all, but there is always one
+constexpr double kCheap = 0.03;      // a build that takes less
 // A model that runs longer finds nothing in the caches that it left there itself.
 constexpr double kCold = 0.05;
+// In a row, about: what one has left in the caches is gone by then.
+constexpr double kRow = 0.003;
 
 /// The same traces for the kernels of the model.
 ModelOptions with(const Traces& traces, ModelOptions options) {
@@ -31,6 +38,41 @@ ModelOptions with(const Traces& traces, ModelOptions options) {
   };
   return options;
 }
+
+/// Builds of a model. Equal ones differ by where their data lies in memory, the smaller the model
+/// the more (4 % where all of it fits the second cache): where that is cheap, whole models are
+/// built anew for each part of their comparison.
+class Builds {
+ public:
+  Builds(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,
+         double cheap_seconds)
+      : model_(model), options_(options), untuned_(untuned), cheap_seconds_(cheap_seconds) {}
+
+  bool cheap() const { return least_seconds_ < cheap_seconds_; }
+  void tuned(std::optional<TimedModel>& to, const Traces& traces) {
+    build(to, with(traces, options_.model));
+  }
+  TimedModel& untuned() {
+    if (!cheap()) return untuned_;
+    build(elsewhere_, options_.model);
+    return *elsewhere_;
+  }
+
+ private:
+  void build(std::optional<TimedModel>& to, const ModelOptions& options) {
+    const Clock::time_point start = Clock::now();
+    to.emplace(model_, options, options_.threads, options_.inputs);
+    const double took = std::chrono::duration<double>(Clock::now() - start).count();
+    least_seconds_ = std::min(least_seconds_, took);
+  }
+
+  const graph::Graph& model_;
+  const TuneOptions& options_;
+  TimedModel& untuned_;
+  std::optional<TimedModel> elsewhere_;
+  const double cheap_seconds_;
+  double least_seconds_ = INFINITY;
+};
 
 /// How the outputs of one differ from those of the other; empty when they do not.
 std::string different(TimedModel& want, TimedModel& got) {
@@ -57,66 +99,46 @@ void rounds(double seconds, const std::atomic<bool>* stop, Round&& round) {
   }
 }
 
-/// Seconds tuned and untuned, of runs that took turns.
-struct Turn {
-  double tuned, untuned;
+/// How two models are run in turn, each as it does again and again: several times in a row where
+/// one run is short, and once before that where caches keep some of it.
+struct Row {
+  int runs = 1;
+  bool warm = false;
 };
-
-/// What is left of times when nothing disturbs: the fifth that is shortest.
-double quiet(std::vector<double> seconds) {
-  const auto at = seconds.begin() + static_cast<std::ptrdiff_t>((seconds.size() - 1) / 5);
-  std::ranges::nth_element(seconds, at);
-  return *at;
+Row row_of(TimedModel& model) {
+  const double seconds = std::min(model.run(), model.run());
+  return {.runs = static_cast<int>(std::clamp(kRow / std::max(seconds, 1e-6), 1.0, 200.0)),
+          .warm = seconds < kCold};
 }
 
-/// The ratio of both times, as quiet as they get, and what 95 % of such turns give, drawn at
-/// random.
-tune::Estimate ratio_of(const std::vector<Turn>& turns) {
-  constexpr size_t kDraws = 200, kTail = kDraws / 40;
-  if (turns.empty()) return {1, 1, 1};
-  std::vector<double> tuned(turns.size()), untuned(turns.size()), drawn;
-  const auto ratio = [&](const std::function<size_t(size_t)>& pick) {
-    for (size_t i = 0; i < turns.size(); ++i) {
-      tuned[i] = turns[pick(i)].tuned;
-      untuned[i] = turns[pick(i)].untuned;
-    }
-    return quiet(tuned) / quiet(untuned);
-  };
-  const double whole = ratio([](size_t i) { return i; });
-  ir::Random random(1);
-  for (size_t d = 0; d < kDraws; ++d) {
-    std::vector<size_t> picks(turns.size());
-    for (size_t& p : picks) p = random.below(turns.size());
-    drawn.push_back(ratio([&](size_t i) { return picks[i]; }));
+double seconds_of(TimedModel& model, const Row& row) {
+  if (row.warm) model.run();
+  double all = 0;
+  for (int i = 0; i < row.runs; ++i) all += model.run();
+  return all;
+}
+
+/// The same of each kernel.
+std::vector<double> observed(TimedModel& model, const Row& row) {
+  if (row.warm) model.run();
+  std::vector<double> all = model.run_observed();
+  for (int i = 1; i < row.runs; ++i) {
+    const std::vector<double> more = model.run_observed();
+    for (size_t k = 0; k < all.size(); ++k) all[k] += more[k];
   }
-  std::ranges::sort(drawn);
-  return {whole, std::min(whole, drawn[kTail]), std::max(whole, drawn[kDraws - 1 - kTail])};
+  return all;
 }
 
-/// Runs as it does again and again: the model that ran in between has read other constants. `warm`
-/// where caches keep some.
-double run_again(TimedModel& model, bool warm) {
-  if (warm) model.run();
-  return model.run();
-}
-
-/// Measured for twice as long when the interval has both faster and slower in it. Who stops it
-/// before the first round has seen nothing that is faster.
-tune::Estimate whole_ratio(TimedModel& untuned, TimedModel& tuned, double seconds,
-                           const std::atomic<bool>* stop) {
-  std::vector<Turn> turns;
-  const bool warm = untuned.run() < kCold;
-  const auto measured = [&] {
-    rounds(seconds, stop, [&](size_t i) {
-      // Who goes first changes.
-      const double first = run_again(i % 2 == 0 ? untuned : tuned, warm);
-      const double second = run_again(i % 2 == 0 ? tuned : untuned, warm);
-      turns.push_back(i % 2 == 0 ? Turn{second, first} : Turn{first, second});
-    });
-    return ratio_of(turns);
-  };
-  const tune::Estimate first = measured();
-  return first.low < 1 && first.high >= 1 ? measured() : first;
+/// Adds rounds of both to `turns`.
+void run_in_turn(TimedModel& untuned, TimedModel& tuned, double seconds,
+                 const std::atomic<bool>* stop, std::vector<Turn>& turns) {
+  const Row row = row_of(untuned);
+  rounds(seconds, stop, [&](size_t i) {
+    // Who goes first changes.
+    const double first = seconds_of(i % 2 == 0 ? untuned : tuned, row);
+    const double second = seconds_of(i % 2 == 0 ? tuned : untuned, row);
+    turns.push_back(i % 2 == 0 ? Turn{second, first} : Turn{first, second});
+  });
 }
 
 }  // namespace
@@ -160,24 +182,20 @@ std::map<std::string, Halves> kernel_ratios(TimedModel& untuned, TimedModel& tun
                                             const Traces& traces, double seconds,
                                             const std::atomic<bool>* stop) {
   std::map<std::string, Halves> out;
-  const bool warm = untuned.run() < kCold;
-  const auto observed = [&](TimedModel& m) {
-    if (warm) m.run();
-    return m.run_observed();
-  };
+  const Row row = row_of(untuned);
   rounds(seconds, stop, [&](size_t i) {
     // Who goes first changes, and not as the halves do.
     const bool first = i / 2 % 2 == 0;
     std::vector<double> with, without;
-    if (first) without = observed(untuned);
-    with = observed(tuned);
-    if (!first) without = observed(untuned);
+    if (first) without = observed(untuned, row);
+    with = observed(tuned, row);
+    if (!first) without = observed(untuned, row);
     for (const ModelTask& t : tasks) {
       if (!traces.contains(t.task->workload)) continue;
       Turn turn{0, 0};
       for (const size_t k : t.kernels) {
-        turn.tuned += with[k];
-        turn.untuned += without[k];
+        turn.mine += with[k];
+        turn.its += without[k];
       }
       Halves& to = out[t.task->workload];
       (i % 2 == 0 ? to.choosing : to.deciding).push_back(turn);
@@ -191,41 +209,43 @@ std::map<std::string, Halves> kernel_ratios(TimedModel& untuned, TimedModel& tun
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,
                          const std::vector<ModelTask>& tasks, const Candidates& candidates,
                          double seconds) {
+  Builds builds(model, options, untuned, kCheap * seconds);
   const Clock::time_point start = Clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   const auto stopped = [&] { return options.stop && *options.stop; };
   ContextResult out;
   Traces best;
   std::map<std::string, double> least;  // of the rounds that choose
-  size_t builds = 0;
-  for (const auto& [workload, all] : candidates) builds = std::max(builds, all.size());
-  for (size_t n = 0; n < builds && !stopped(); ++n) {
+  size_t count = 0;
+  for (const auto& [workload, all] : candidates) count = std::max(count, all.size());
+  for (size_t n = 0; n < count && !stopped(); ++n) {
     const double before = spent();
     const Traces traces = numbered(candidates, n);
     std::map<std::string, Halves> ratios;
     try {
-      TimedModel build(model, with(traces, options.model), options.threads, options.inputs);
-      if (const std::string problem = different(untuned, build); !problem.empty()) {
+      std::optional<TimedModel> tuned;
+      builds.tuned(tuned, traces);
+      if (const std::string problem = different(untuned, *tuned); !problem.empty()) {
         out.problem = problem;
         continue;
       }
       // As many as leave most of the time for rounds; the last build is that of what is kept.
       const double took = spent() - before;
       if (n == 0 && took > 0)
-        builds = std::min(builds, 1 + static_cast<size_t>(kForBuilds * seconds / took));
-      const auto left = static_cast<double>(builds - n);
-      ratios = kernel_ratios(untuned, build, tasks, traces,
+        count = std::min(count, 1 + static_cast<size_t>(kForBuilds * seconds / took));
+      const auto left = static_cast<double>(count - n);
+      ratios = kernel_ratios(untuned, *tuned, tasks, traces,
                              (kForKernels * seconds - spent() - left * took) / left, options.stop);
     } catch (const Error&) {
       if (n == 0) throw;
       continue;  // the first ones have a result
     }
     for (const auto& [workload, halves] : ratios) {
-      const double chosen = ratio_of(halves.choosing).median;
+      const double chosen = quiet_ratio(halves.choosing).median;
       if (halves.deciding.empty() || (least.contains(workload) && chosen >= least[workload]))
         continue;
       least[workload] = chosen;
-      const tune::Estimate ratio = ratio_of(halves.deciding);
+      const tune::Estimate ratio = quiet_ratio(halves.deciding);
       out.kernels[workload] = ratio;
       best.erase(workload);
       if (ratio.high < 1 || candidates.at(workload)[n].sure) best[workload] = traces.at(workload);
@@ -235,10 +255,19 @@ ContextResult in_context(const graph::Graph& model, const TuneOptions& options, 
   out.problem.clear();
   keep_what_helps(out, best, [&](const Traces& kept) -> tune::Estimate {
     if (stopped()) return {1, 1, 1};
-    TimedModel some(model, with(kept, options.model), options.threads, options.inputs);
     constexpr tune::Estimate kWrong{2, 2, 2};
-    if (!different(untuned, some).empty()) return kWrong;
-    return whole_ratio(untuned, some, kForWhole * seconds, options.stop);
+    std::vector<Turn> turns;
+    std::optional<TimedModel> tuned;
+    for (size_t part = 0; part < kParts && !stopped(); ++part) {
+      if (!tuned || builds.cheap()) {
+        builds.tuned(tuned, kept);
+        if (!different(untuned, *tuned).empty()) return kWrong;
+      }
+      run_in_turn(builds.untuned(), *tuned, kForPart * seconds, options.stop, turns);
+      const tune::Estimate so_far = quiet_ratio(turns);
+      if (part > 0 && (so_far.high < 1 || so_far.low >= 1)) break;
+    }
+    return quiet_ratio(turns);
   });
   return out;
 }

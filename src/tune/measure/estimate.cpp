@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tune/measure/estimate.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "support/diagnostic.h"
-#include "tune/measure/runner.h"
+#include "ir/interpret/random.h"
 
 namespace tilewright::tune {
+namespace {
 
-std::string_view name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Ok: return "ok";
-    case Verdict::Refused: return "refused";
-    case Verdict::Wrong: return "wrong";
-    case Verdict::Crashed: return "crashed";
-    case Verdict::TimedOut: return "timed out";
-    case Verdict::NoMemory: return "no memory";
-    case Verdict::Forbidden: return "forbidden";
-    case Verdict::Failed: return "failed";
-  }
-  throw InternalError("unknown verdict");
+/// What is left of times when nothing disturbs.
+double quiet(std::vector<double>& seconds) {
+  const auto at = seconds.begin() + static_cast<std::ptrdiff_t>((seconds.size() - 1) / 8);
+  std::ranges::nth_element(seconds, at);
+  return *at;
 }
+
+}  // namespace
 
 Estimate estimate(std::vector<double> samples) {
   const size_t n = samples.size();
@@ -40,6 +37,26 @@ Estimate estimate(std::vector<double> samples) {
   out.low = samples[k];
   out.high = samples[n - 1 - k];
   return out;
+}
+
+Estimate quiet_ratio(const std::vector<Turn>& turns) {
+  constexpr size_t kDraws = 200, kTail = kDraws / 40;
+  if (turns.empty()) return {1, 1, 1};
+  std::vector<double> mine(turns.size()), its(turns.size()), drawn;
+  const auto ratio = [&](const auto& pick) {
+    for (size_t i = 0; i < turns.size(); ++i) {
+      const Turn& turn = turns[pick(i)];
+      mine[i] = turn.mine;
+      its[i] = turn.its;
+    }
+    return quiet(mine) / quiet(its);
+  };
+  const double all = ratio([](size_t i) { return i; });
+  ir::Random random(1);
+  for (size_t d = 0; d < kDraws; ++d)
+    drawn.push_back(ratio([&](size_t) { return random.below(turns.size()); }));
+  std::ranges::sort(drawn);
+  return {all, std::min(all, drawn[kTail]), std::max(all, drawn[kDraws - 1 - kTail])};
 }
 
 }  // namespace tilewright::tune

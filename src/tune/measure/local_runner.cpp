@@ -46,7 +46,10 @@ const Reference& LocalRunner::reference_for(const Candidate& candidate) {
   if (const auto found = references_.find(key); found != references_.end())
     return found->second.second;
   const Task& task = *candidate.task;
-  return references_.emplace(key, std::pair(candidate.task, make_reference(task, options_)))
+  // All tasks of a model read as far.
+  if (const int64_t bytes = far_bytes(task); bytes > (far_ ? far_->size() : 0))
+    far_ = std::make_shared<FarMemory>(bytes);
+  return references_.emplace(key, std::pair(candidate.task, make_reference(task, options_, far_)))
       .first->second.second;
 }
 

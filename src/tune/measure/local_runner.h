@@ -32,6 +32,7 @@ class LocalRunner : public Runner {
   MeasureOptions options_;
   Build build_;
   int cpus_;
+  std::shared_ptr<FarMemory> far_;
   std::map<const Task*, std::pair<std::shared_ptr<const Task>, Reference>> references_;
 };
 

@@ -37,7 +37,8 @@ NativeCode build_native(const Task& task, const schedule::Trace& trace) {
                  .packed = {}};
   if (lowered.prepare)
     out.prepare = target::llvm::emit_object(*lowered.prepare, target::parse_target("host"));
-  for (const auto& [elem, shape] : lowered.packed) out.packed.push_back(bytes_of(elem, shape));
+  for (const auto& [elem, shape] : lowered.packed)
+    out.packed.push_back({elem, bytes_of(elem, shape)});
   out.shared_bytes = evaluated(out.run.workspace.shared, task);
   out.worker_bytes = evaluated(out.run.workspace.per_worker, task);
   return out;
@@ -47,7 +48,7 @@ std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& ar
   std::vector<Memory> out;
   std::vector<void*> pointers;
   for (const size_t i : code.prepared) pointers.push_back(arguments.content(i).data());
-  for (const int64_t bytes : code.packed) {
+  for (const auto& [elem, bytes] : code.packed) {
     pointers.push_back(out.emplace_back(bytes).data());
     std::memset(pointers.back(), 0, static_cast<size_t>(bytes));
   }
@@ -58,7 +59,7 @@ std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& ar
 LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
                        const std::vector<Memory>& packed,
                        const std::vector<std::vector<void*>>& buffers, size_t copies,
-                       const Task& task, tw_host host)
+                       const Task& task, tw_host host, FarMemory* far)
     : kernel_(target::llvm::load(code.run, {})),
       function_(kernel_.function()),
       symbols_(task.symbols),
@@ -72,8 +73,12 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
       } else if (s >= copies) {
         set.push_back(buffers_[s % copies][code.taken.size() + p]);
       } else {
-        void* copy = memory_.emplace_back(code.packed[p]).data();
-        std::memcpy(copy, packed[p].data(), static_cast<size_t>(code.packed[p]));
+        const auto [elem, bytes] = code.packed[p];
+        void* copy = far && elem == ir::Elem::F32 ? far->take(bytes) : nullptr;
+        if (!copy) {
+          copy = memory_.emplace_back(bytes).data();
+          std::memcpy(copy, packed[p].data(), static_cast<size_t>(bytes));
+        }
         set.push_back(copy);
       }
     }

@@ -10,16 +10,23 @@
 #include "target/llvm/compile.h"
 #include "tune/measure/arguments.h"
 #include "tune/measure/build.h"
+#include "tune/measure/far_memory.h"
 #include "tune/measure/task.h"
 
 namespace tilewright::tune {
 
+/// One of the constants as code takes them.
+struct PackedSize {
+  ir::Elem elem;
+  int64_t bytes;
+};
+
 /// What a candidate becomes. It holds bytes only: what code can be loaded from in any process.
 struct NativeCode {
   target::Kernel run;
-  std::optional<target::Kernel> prepare;       // for this machine
-  std::vector<size_t> taken, prepared;         // as in LoweredKernel
-  std::vector<int64_t> packed;                 // bytes of each
+  std::optional<target::Kernel> prepare;  // for this machine
+  std::vector<size_t> taken, prepared;    // as in LoweredKernel
+  std::vector<PackedSize> packed;
   int64_t shared_bytes = 0, worker_bytes = 0;  // of its workspace, for the task's symbols
 };
 NativeCode build_native(const Task& task, const schedule::Trace& trace);
@@ -32,10 +39,10 @@ std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& ar
 class LoadedCode {
  public:
   /// `buffers[s][i]` is parameter i of set s, `packed` what packed_constants gives; they stay where
-  /// they are. Sets use `copies` of what is packed in turn.
+  /// they are. Sets use `copies` of what is packed in turn, all but the first `far` if it is given.
   LoadedCode(const NativeCode& code, const Arguments& arguments, const std::vector<Memory>& packed,
              const std::vector<std::vector<void*>>& buffers, size_t copies, const Task& task,
-             tw_host host);
+             tw_host host, FarMemory* far);
   void call(size_t set) const { function_(buffers_[set].data(), symbols_.data(), &host_); }
 
  private:

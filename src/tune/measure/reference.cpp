@@ -70,9 +70,11 @@ std::vector<std::byte> part_of(const ir::Array& whole, const std::vector<IndexRa
   return ir::to_bytes(part);
 }
 
-Reference built_reference(const Task& task, const MeasureOptions& options) {
+Reference built_reference(const Task& task, const MeasureOptions& options,
+                          std::shared_ptr<FarMemory> far) {
   Reference out{.code = {}, .arguments = Arguments(task), .packed = {}, .results = {}};
   out.arguments.fill(options.seed);
+  out.far = std::move(far);
   out.from_floats = computes_floats(task.func);
   const Clock::time_point start = Clock::now();
   try {
@@ -161,10 +163,11 @@ runtime::ThreadPool* pool_of(int threads) {
   return threads > 1 ? new runtime::ThreadPool(threads) : nullptr;
 }
 
-Reference make_reference(const Task& task, const MeasureOptions& options) {
+Reference make_reference(const Task& task, const MeasureOptions& options,
+                         std::shared_ptr<FarMemory> far) {
   std::string problem;
   try {
-    return built_reference(task, options);
+    return built_reference(task, options, std::move(far));
   } catch (const Error& e) {
     problem = e.diagnostic.message;
   }

@@ -7,8 +7,9 @@
 namespace tilewright::tune {
 
 /// Builds the default schedule, runs it in a child, and compares parts of its results with what the
-/// interpreter makes of the plain loops. What goes wrong is its `problem`.
-Reference make_reference(const Task& task, const MeasureOptions& options);
+/// interpreter makes of the plain loops. What goes wrong is its `problem`. It keeps `far`.
+Reference make_reference(const Task& task, const MeasureOptions& options,
+                         std::shared_ptr<FarMemory> far);
 
 /// How its results differ from what the interpreter makes of the plain loops, on a part at their
 /// beginning and one at their end; empty when they do not.

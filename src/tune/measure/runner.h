@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "schedule/trace.h"
+#include "tune/measure/estimate.h"
 #include "tune/measure/task.h"
 
 namespace tilewright::tune {
@@ -34,22 +35,14 @@ enum class Verdict : uint8_t {
 };
 std::string_view name(Verdict verdict);
 
-/// A median with the interval that holds it with 95 % confidence.
-struct Estimate {
-  double median = 0, low = 0, high = 0;
-};
-/// From samples in any order, by order statistics: no shape of their distribution is assumed. Of
-/// fewer than six samples the interval is all of them, at less confidence.
-Estimate estimate(std::vector<double> samples);
-
 /// What became of a candidate. The numbers are there when the verdict is Ok.
 struct Measurement {
   Verdict verdict = Verdict::Failed;
   std::string error;            // for people; empty when it is Ok
   std::vector<double> seconds;  // of one call each, in the order measured
   Estimate time;                // of them
-  /// The time over that of the default schedule, from calls that alternate: what disturbs one
-  /// disturbs the other. Searches compare candidates of a task by it.
+  /// The time over that of the default schedule, from calls that alternate, undisturbed. Searches
+  /// compare candidates of a task by it.
   Estimate ratio;
 
   bool ok() const { return verdict == Verdict::Ok; }

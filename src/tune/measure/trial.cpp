@@ -7,7 +7,6 @@
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "support/str.h"
@@ -19,11 +18,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr int kFewest = 6;       // pairs: below there is no interval of 95 %
-constexpr double kHopeless = 8;  // times slower: two pairs are enough to know
-constexpr double kSlow = 1.04;   // times slower in each of the first few pairs: enough, too
-constexpr int kFirst = 3;        // so many
-constexpr int kLonger = 4;       // times as long, for one that may be the faster one
+constexpr int kFewest = 6;        // pairs: below there is no interval of 95 %
+constexpr double kHopeless = 8;   // times slower: two pairs are enough to know
+constexpr double kSlow = 1.04;    // times slower in each of the first few pairs: enough, too
+constexpr int kFirst = 3;         // so many
+constexpr int kLonger = 4;        // times as long, for one that may be the faster one
+constexpr double kPlaces = 0.01;  // that the same code differs by in two places of memory
 constexpr double kSampleSeconds = 50e-6;  // the clock and the call must not count
 constexpr int64_t kAlignment = 64;
 
@@ -41,82 +41,71 @@ tw_host host_of(runtime::ThreadPool* pool) {
           .workers = 1};
 }
 
-int64_t preemptions() {
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nivcsw;
-}
-
 /// Calls in a row, on one set of arguments after the other, from the first on.
 class Timed {
  public:
-  Timed(const LoadedCode& code, size_t sets, size_t first = 0)
-      : code_(code), first_(first), sets_(sets) {}
+  Timed(const LoadedCode& code, size_t sets, size_t first, bool warm)
+      : code_(code), first_(first), sets_(sets), warm_(warm) {}
   /// Seconds of one of `calls` calls.
   double operator()(int calls) {
+    if (warm_ && calls > 1) call();
     const Clock::time_point start = Clock::now();
-    for (int i = 0; i < calls; ++i) code_.call(first_ + next_++ % sets_);
+    for (int i = 0; i < calls; ++i) call();
     return seconds_since(start) / calls;
   }
 
  private:
+  void call() { code_.call(first_ + next_++ % sets_); }
+
   const LoadedCode& code_;
   size_t first_, sets_, next_ = 0;
+  bool warm_;  // before several: what the other one of a pair took from the caches comes back
 };
 
 int calls_for(double seconds) {
   return static_cast<int>(std::clamp(kSampleSeconds / std::max(seconds, 1e-9), 1.0, 1000.0));
 }
 
-/// Candidate and reference in turn, so that what disturbs one disturbs the other. A pair in which
-/// the system took the processor away counts only when too few others are left. Most candidates are
-/// slower: the time goes to those that seem to be faster, where that is not sure.
+/// Candidate and reference in turn, so that what disturbs one disturbs the other. Most candidates
+/// are slower: the time goes to those that seem to be faster, where that is not sure.
 Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& options) {
-  const double first = candidate(1), other = reference(1);  // code and tables come into caches
-  const int calls = calls_for(std::min(candidate(1), first));
-  const int other_calls = calls_for(std::min(reference(1), other));
-  const bool hopeless = first > kHopeless * other && candidate(1) > kHopeless * reference(1);
+  double mine = candidate(1), its = reference(1);  // code and tables come into caches
+  const double first = mine, other = its;
+  mine = std::min(mine, candidate(1));
+  its = std::min(its, reference(1));
+  // As many of both: who is called less often in a row finds less of its own in the caches.
+  const int calls = calls_for(std::min(mine, its));
+  const bool hopeless = first > kHopeless * other && mine > kHopeless * its;
   int fewest = hopeless ? 2 : kFewest, most = hopeless ? 2 : options.repeats;
-  struct Pair {
-    double seconds, ratio;
-  };
-  std::vector<Pair> quiet, disturbed;
-  const auto ratio = [&] {
-    std::vector<double> ratios;
-    for (const Pair& p : quiet) ratios.push_back(p.ratio);
-    return estimate(std::move(ratios));
-  };
+  std::vector<Turn> turns;
   bool longer = false;
   const Clock::time_point start = Clock::now();
-  for (int i = 0; i < 2 * kLonger * most; ++i) {
-    const auto slow = [](const Pair& p) { return p.ratio > kSlow; };
-    if (quiet.size() == kFirst && std::ranges::all_of(quiet, slow)) fewest = most = kFirst;
-    const auto pairs = static_cast<int>(quiet.size());
+  while (true) {
+    const auto slow = [](const Turn& t) { return t.mine > kSlow * t.its; };
+    if (turns.size() == kFirst && std::ranges::all_of(turns, slow)) fewest = most = kFirst;
+    const auto pairs = static_cast<int>(turns.size());
     const int times = longer ? kLonger : 1;
-    if (pairs >= times * most || (!longer && i >= 2 * most) ||
-        (seconds_since(start) > times * options.sample_seconds &&
-         (pairs >= fewest || i >= 2 * fewest))) {
+    if (pairs >= times * most ||
+        (pairs >= fewest && seconds_since(start) > times * options.sample_seconds)) {
       if (longer || pairs < kFewest) break;
-      const Estimate so_far = ratio();
-      longer = so_far.median < 1 && so_far.high >= 1 &&
-               seconds_since(start) < kLonger * options.sample_seconds;
+      const Estimate so_far = quiet_ratio(turns);
+      longer = so_far.median < 1 && so_far.high >= 1;
       if (!longer) break;
     }
-    const int64_t before = preemptions();
-    double mine, its;
-    if (i % 2 == 0) {
+    if (turns.size() % 2 == 0) {
       mine = candidate(calls);
-      its = reference(other_calls);
+      its = reference(calls);
     } else {
-      its = reference(other_calls);
+      its = reference(calls);
       mine = candidate(calls);
     }
-    (preemptions() == before ? quiet : disturbed).push_back({mine, mine / its});
+    turns.push_back({mine, its});
   }
-  for (const Pair& p : disturbed)
-    if (static_cast<int>(quiet.size()) < fewest) quiet.push_back(p);
-  Measurement out{.verdict = Verdict::Ok, .error = {}, .seconds = {}, .time = {}, .ratio = ratio()};
-  for (const Pair& p : quiet) out.seconds.push_back(p.seconds);
+  Measurement out{
+      .verdict = Verdict::Ok, .error = {}, .seconds = {}, .time = {}, .ratio = quiet_ratio(turns)};
+  out.ratio.low *= 1 - kPlaces;
+  out.ratio.high *= 1 + kPlaces;
+  for (const Turn& t : turns) out.seconds.push_back(t.mine);
   out.time = estimate(out.seconds);
   return out;
 }
@@ -152,14 +141,20 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
                      const MeasureOptions& options, runtime::ThreadPool* pool) {
   std::vector<size_t> taken = code.taken;
   taken.insert(taken.end(), reference.code.taken.begin(), reference.code.taken.end());
-  const ArgumentSets sets(reference.arguments, task, taken);
+  FarMemory* far = reference.far.get();  // this process's own
+  const ArgumentSets sets(reference.arguments, task, taken, far);
   const tw_host host = host_of(pool);
   const std::vector<Memory> packed = packed_constants(code, reference.arguments);
   const auto loaded = [&](const NativeCode& from, const std::vector<Memory>& constants) {
     return LoadedCode(from, reference.arguments, constants, sets.buffers(),
-                      sets.copies_of_constants(), task, host);
+                      sets.copies_of_constants(), task, host, far);
   };
-  const LoadedCode other = loaded(reference.code, reference.packed), mine = loaded(code, packed);
+  std::vector<Memory> its_packed;  // as new as that of the candidate: where pages lie matters
+  for (const Memory& from : reference.packed) {
+    const Memory& to = its_packed.emplace_back(from.size());
+    std::memcpy(to.data(), from.data(), static_cast<size_t>(from.size()));
+  }
+  const LoadedCode other = loaded(reference.code, its_packed), mine = loaded(code, packed);
   sets.restore(0);
   const Clock::time_point start = Clock::now();
   mine.call(0);
@@ -174,16 +169,17 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
             .time = {first, first, first},
             .ratio = {ratio, ratio, ratio}};
   }
-  Timed candidate(mine, sets.count()), its(other, sets.count(), sets.count());
+  const bool warm = far_bytes(task) == 0;
+  Timed candidate(mine, sets.count(), 0, warm), its(other, sets.count(), sets.count(), warm);
   return timed(candidate, its, options);
 }
 
 }  // namespace
 
 ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
-                           const std::vector<size_t>& taken)
+                           const std::vector<size_t>& taken, FarMemory* far)
     : arguments_(arguments) {
-  constexpr int64_t kMost = 16, kMostOfConstants = 256;
+  constexpr int64_t kMost = 8, kMostOfConstants = 256;
   const ir::TargetSpec& target = task.target;
   const auto constant = [&](size_t i) {
     return i < arguments.inputs() &&
@@ -192,15 +188,14 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
   int64_t constants = 1, others = 1;  // bytes
   for (size_t i = 0; i < arguments.count(); ++i)
     (constant(i) ? constants : others) += arguments.bytes(i);
-  const auto copies = [](int64_t all, int64_t one, int64_t most) {
+  const auto parts = [](int64_t all, int64_t one, int64_t most) {
     return static_cast<size_t>(std::clamp<int64_t>((all + one - 1) / one, 1, most));
   };
-  const int64_t last = std::max(target.l3_bytes, 4 * target.l2_bytes);  // there may be no third
-  copies_ = copies(std::min(task.between, last / 2 * 3) / 2, constants, kMostOfConstants);
+  copies_ = parts(far_bytes(task) / 2, constants, kMostOfConstants);
   // What a kernel reads, the one before it has just written: it is in the second cache if it fits
   // there, beside that of the other one of a pair.
   const bool stays = 2 * others <= target.l2_bytes;
-  const size_t near = stays ? 1 : (copies(4 * target.l2_bytes, others, kMost) + 1) / 2;
+  const size_t near = stays ? 1 : parts(2 * target.l2_bytes, others, kMost);
   count_ = std::max(copies_, near);
   for (size_t s = 0; s < 2 * count_; ++s) {
     std::vector<void*>& set = buffers_.emplace_back();
@@ -208,10 +203,15 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
       // That has the same, of the same kernel.
       const size_t first = s / count_ * count_ + s % count_ % (constant(i) ? copies_ : near);
       const bool unused = constant(i) && std::ranges::count(taken, i) == 0;
-      if (i < arguments.inputs() && (first == 0 || unused)) {
-        set.push_back(arguments.content(i).data());  // nobody else writes to it
+      if (unused) {
+        set.push_back(nullptr);
       } else if (first < s) {
         set.push_back(buffers_[first][i]);
+      } else if (void* part =
+                     far && constant(i) && first % count_ > 0 && arguments.elem(i) == ir::Elem::F32
+                         ? far->take(arguments.bytes(i))
+                         : nullptr) {
+        set.push_back(part);
       } else {
         set.push_back(memory_.emplace_back(arguments.bytes(i)).data());
         restore(s, i);
@@ -225,7 +225,7 @@ void ArgumentSets::restore(size_t set) const {
 }
 
 void ArgumentSets::restore(size_t set, size_t i) const {
-  if (arguments_.bytes(i) == 0 || buffers_[set][i] == arguments_.content(i).data()) return;
+  if (arguments_.bytes(i) == 0 || !buffers_[set][i]) return;
   std::memcpy(buffers_[set][i], arguments_.content(i).data(),
               static_cast<size_t>(arguments_.bytes(i)));
 }
@@ -261,9 +261,10 @@ int64_t shared_bytes_of(const Arguments& a) {
 void run_reference(const Task& task, const Reference& reference, std::byte* shared,
                    runtime::ThreadPool* pool, const Link& link) {
   const Arguments& a = reference.arguments;
-  const ArgumentSets sets(a, task, reference.code.taken);
+  FarMemory* far = reference.far.get();
+  const ArgumentSets sets(a, task, reference.code.taken, far);
   const LoadedCode code(reference.code, a, reference.packed, sets.buffers(),
-                        sets.copies_of_constants(), task, host_of(pool));
+                        sets.copies_of_constants(), task, host_of(pool), far);
   link.send("loaded");
   if (!end_on_violation()) return;
   sets.restore(0);
@@ -273,7 +274,7 @@ void run_reference(const Task& task, const Reference& reference, std::byte* shar
     if (a.bytes(i) > 0) std::memcpy(to, sets.buffers()[0][i], static_cast<size_t>(a.bytes(i)));
     to += (a.bytes(i) + kAlignment - 1) / kAlignment * kAlignment;
   }
-  Timed timed(code, sets.count());
+  Timed timed(code, sets.count(), 0, false);
   double seconds = timed(1);
   if (seconds < 0.05) seconds = std::min(seconds, timed(3));
   std::memcpy(shared, &seconds, sizeof seconds);

@@ -26,20 +26,22 @@ struct Reference {
   std::vector<Memory> packed;   // constants as `code` takes them
   std::vector<Memory> results;  // one for each parameter from arguments.inputs() on
   bool from_floats = false;
-  double seconds = 0;        // of one call, roughly
-  double build_seconds = 0;  // that it took to build
-  std::string problem;       // why there is none; then nothing can be measured
+  double seconds = 0;              // of one call, roughly
+  double build_seconds = 0;        // that it took to build
+  std::string problem;             // why there is none; then nothing can be measured
+  std::shared_ptr<FarMemory> far;  // of far_bytes, or null
 };
 
 /// Sets of arguments to call two kernels on in turn, each on sets of its own, so that they find
 /// them where they do in a model: what is read and written once where that fits the second cache
-/// for both, or else copies, as many as it takes to be more than that, and copies of constants, as
-/// many as it takes for both to read what the model reads in between, or more than all caches hold.
-/// The first set has the inputs themselves, which are this process's own after a fork.
+/// for both, or else copies, as many as it takes to be more than that, and as many of constants as
+/// make far_bytes for both. All are of this process: parent's pages lie elsewhere.
 class ArgumentSets {
  public:
-  /// Constants that no code takes as they are, by number, are not copied.
-  ArgumentSets(const Arguments& arguments, const Task& task, const std::vector<size_t>& taken);
+  /// Constants that no code takes as they are, by number, are null. All but the first copies of
+  /// others come from `far` if it is given.
+  ArgumentSets(const Arguments& arguments, const Task& task, const std::vector<size_t>& taken,
+               FarMemory* far);
   const std::vector<std::vector<void*>>& buffers() const { return buffers_; }
   /// Of one kernel; those of the other one follow.
   size_t count() const { return count_; }

@@ -38,6 +38,42 @@ TEST(Estimate, HoldsTheMedianAsOftenAsItSays) {
   EXPECT_GE(held, kRounds * 94 / 100);
 }
 
+/// Turns of two, one `ratio` times as long, of which every fourth is interrupted.
+std::vector<Turn> disturbed(std::mt19937& random, size_t count, double ratio) {
+  std::normal_distribution<double> noise(0, 0.005);
+  std::uniform_real_distribution<double> longer(0.1, 3), luck(0, 1);
+  const auto time = [&](double quiet) {
+    return quiet * (1 + std::abs(noise(random)) + (luck(random) < 0.25 ? longer(random) : 0));
+  };
+  std::vector<Turn> turns;
+  for (size_t i = 0; i < count; ++i) turns.push_back({time(ratio), time(1)});
+  return turns;
+}
+
+TEST(QuietRatio, SeesThroughInterruptions) {
+  std::mt19937 random(7);
+  int held = 0, narrow = 0;
+  constexpr int kRounds = 400;
+  for (int i = 0; i < kRounds; ++i) {
+    const Estimate e = quiet_ratio(disturbed(random, 25, 0.97));
+    EXPECT_NEAR(e.median, 0.97, 0.02);
+    held += e.low <= 0.97 && 0.97 <= e.high;
+    narrow += e.high < 1;
+  }
+  EXPECT_GE(held, kRounds * 90 / 100);
+  EXPECT_GE(narrow, kRounds * 95 / 100);
+}
+
+TEST(QuietRatio, OfFewTurnsHoldsAllOfThem) {
+  EXPECT_EQ(quiet_ratio({}).median, 1);
+  const Estimate one = quiet_ratio({{2, 4}});
+  EXPECT_EQ(one.low, 0.5);
+  EXPECT_EQ(one.high, 0.5);
+  const Estimate two = quiet_ratio({{2, 4}, {3, 4}});
+  EXPECT_EQ(two.median, 0.5);
+  EXPECT_EQ(two.high, 0.75);
+}
+
 TEST(Measurement, TiesAreNotWins) {
   const auto with = [](double low, double high) {
     Measurement m;

@@ -33,19 +33,47 @@ TEST(ArgumentSets, ConstantsComeFromAsFarAsInTheModel) {
   arguments.fill(1);
   // 12 KiB and 15 KiB are read and written: two sets for each of two kernels are more than four
   // times the second cache.
-  const ArgumentSets few(arguments, near, {0, 1});
+  const ArgumentSets few(arguments, near, {0, 1}, nullptr);
   EXPECT_EQ(few.copies_of_constants(), 1u);
   EXPECT_EQ(few.count(), 2u);
   EXPECT_EQ(places(few, 0), 4u);
   EXPECT_EQ(places(few, 1), 2u);
   EXPECT_EQ(places(few, 2), 4u);
   // Three times 20 KiB for each of two kernels are half as much again as the third cache.
-  const ArgumentSets many(arguments, far, {0, 1});
+  const ArgumentSets many(arguments, far, {0, 1}, nullptr);
   EXPECT_EQ(many.copies_of_constants(), 3u);
   EXPECT_EQ(places(many, 1), 6u);
-  const ArgumentSets packed(arguments, far, {0});
+  const ArgumentSets packed(arguments, far, {0}, nullptr);
   EXPECT_EQ(packed.copies_of_constants(), 3u);
   EXPECT_EQ(places(packed, 1), 1u) << "nobody reads it as it is";
+}
+
+TEST(FarBytes, AreAsManyAsTheModelsConstantsNeed) {
+  EXPECT_EQ(far_bytes(task_in(16 << 10)), 0) << "they stay in the second cache";
+  EXPECT_EQ(far_bytes(task_in(20 << 10)), 20 << 10);
+  EXPECT_EQ(far_bytes(task_in(90 << 10)), 64 << 10)
+      << "what the second does not hold, the third does";
+  EXPECT_EQ(far_bytes(task_in(100 << 10)), 96 << 10) << "more than the third holds";
+}
+
+TEST(ArgumentSets, TakeCopiesOfFloatsFromAfar) {
+  const Task task = task_in(1 << 20);
+  Arguments arguments(task);
+  arguments.fill(1);
+  FarMemory far(far_bytes(task));
+  const ArgumentSets sets(arguments, task, {0, 1}, &far);
+  EXPECT_EQ(std::memcmp(sets.buffers()[0][1], arguments.content(1).data(),
+                        static_cast<size_t>(arguments.bytes(1))),
+            0)
+      << "results of it are compared";
+  for (size_t s = 1; s < sets.count(); ++s) {
+    const auto* values = static_cast<const float*>(sets.buffers()[s][1]);
+    for (int64_t i = 0; i < arguments.elements(1); ++i) {
+      ASSERT_GE(values[i], 0.5f);
+      ASSERT_LE(values[i], 1.0f);
+    }
+  }
+  EXPECT_EQ(places(sets, 0), 4u) << "what is read and written is copied";
 }
 
 TEST(ArgumentSets, WhatFitsTheSecondCacheStaysThere) {
@@ -53,7 +81,7 @@ TEST(ArgumentSets, WhatFitsTheSecondCacheStaysThere) {
   task.target.l2_bytes = 64 << 10;  // for both of a pair
   Arguments arguments(task);
   arguments.fill(1);
-  const ArgumentSets sets(arguments, task, {0, 1});
+  const ArgumentSets sets(arguments, task, {0, 1}, nullptr);
   EXPECT_EQ(sets.count(), sets.copies_of_constants());
   EXPECT_EQ(places(sets, 0), 2u);
   EXPECT_EQ(places(sets, 1), 2 * sets.count());
@@ -63,7 +91,7 @@ TEST(ArgumentSets, TheTwoKernelsShareNothingThatIsCopied) {
   const Task task = task_in(1 << 20);
   Arguments arguments(task);
   arguments.fill(1);
-  const ArgumentSets sets(arguments, task, {0, 1});
+  const ArgumentSets sets(arguments, task, {0, 1}, nullptr);
   for (size_t i = 0; i < arguments.count(); ++i) {
     std::set<void*> first, second;
     for (size_t s = 0; s < sets.count(); ++s) {
@@ -78,7 +106,7 @@ TEST(ArgumentSets, AllHoldTheSame) {
   const Task task = task_in(1 << 20);
   Arguments arguments(task);
   arguments.fill(1);
-  const ArgumentSets sets(arguments, task, {0, 1});
+  const ArgumentSets sets(arguments, task, {0, 1}, nullptr);
   for (const auto& set : sets.buffers())
     for (size_t i = 0; i < arguments.inputs(); ++i)
       EXPECT_EQ(

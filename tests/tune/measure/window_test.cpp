@@ -60,12 +60,12 @@ TEST(Window, WhatIsSmallIsTakenWhole) {
 
 TEST(Reference, TheDefaultScheduleAgreesWithTheInterpreter) {
   for (const auto& task : {task_of(kConvolution, {"W"}), product_task()})
-    EXPECT_EQ(make_reference(*task, {}).problem, "");
+    EXPECT_EQ(make_reference(*task, {}, nullptr).problem, "");
 }
 
 TEST(Reference, AWrongResultAtEitherEndIsNoticed) {
   const auto task = product_task();
-  Reference reference = make_reference(*task, {});
+  Reference reference = make_reference(*task, {}, nullptr);
   ASSERT_EQ(reference.problem, "");
   for (const int64_t at : {int64_t{0}, reference.arguments.elements(2) - 1}) {
     auto* result = reinterpret_cast<float*>(reference.results[0].data()) + at;
