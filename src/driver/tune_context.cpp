@@ -19,14 +19,14 @@ using tune::Turn;
 constexpr size_t kFewest = 6, kMost = 300;  // rounds
 constexpr double kTolerance = 1e-4;         // of results, relative to the greatest
 // Of the time: for building models and kernels in them, and for each part of the whole model's
-// comparison, of which there are two, or three where it is not clear.
-constexpr double kForKernels = 0.8, kForPart = 0.1;
+// comparison, of which there are as many as it takes to be clear.
+constexpr double kForKernels = 0.8, kForPart = 0.15;
 constexpr size_t kParts = 3;
 constexpr double kForBuilds = 0.25;  // of all, but there is always one
 constexpr double kCheap = 0.03;      // a build that takes less
 // A model that runs longer finds nothing in the caches that it left there itself.
 constexpr double kCold = 0.05;
-// In a row, about: what one has left in the caches is gone by then.
+// Runs in a row, about: what the other one has left in the caches is gone by then.
 constexpr double kRow = 0.003;
 
 /// The same traces for the kernels of the model.
@@ -111,22 +111,25 @@ Row row_of(TimedModel& model) {
           .warm = seconds < kCold};
 }
 
+/// The median of its runs.
 double seconds_of(TimedModel& model, const Row& row) {
   if (row.warm) model.run();
-  double all = 0;
-  for (int i = 0; i < row.runs; ++i) all += model.run();
-  return all;
+  std::vector<double> all;
+  for (int i = 0; i < row.runs; ++i) all.push_back(model.run());
+  return tune::estimate(std::move(all)).median;
 }
 
 /// The same of each kernel.
 std::vector<double> observed(TimedModel& model, const Row& row) {
   if (row.warm) model.run();
-  std::vector<double> all = model.run_observed();
-  for (int i = 1; i < row.runs; ++i) {
-    const std::vector<double> more = model.run_observed();
-    for (size_t k = 0; k < all.size(); ++k) all[k] += more[k];
+  std::vector<std::vector<double>> all(model.kernels().size());
+  for (int i = 0; i < row.runs; ++i) {
+    const std::vector<double> one = model.run_observed();
+    for (size_t k = 0; k < one.size(); ++k) all[k].push_back(one[k]);
   }
-  return all;
+  std::vector<double> out;
+  for (std::vector<double>& times : all) out.push_back(tune::estimate(std::move(times)).median);
+  return out;
 }
 
 /// Adds rounds of both to `turns`.
@@ -265,7 +268,8 @@ ContextResult in_context(const graph::Graph& model, const TuneOptions& options, 
       }
       run_in_turn(builds.untuned(), *tuned, kForPart * seconds, options.stop, turns);
       const tune::Estimate so_far = quiet_ratio(turns);
-      if (part > 0 && (so_far.high < 1 || so_far.low >= 1)) break;
+      const bool another = builds.cheap() && part == 0;  // place in memory
+      if (!another && (so_far.high < 1 || so_far.low >= 1)) break;
     }
     return quiet_ratio(turns);
   });

@@ -30,7 +30,7 @@ struct ContextResult {
 
 /// Builds the model with the first candidate of each kernel, then with the second, and so on while
 /// there is time, and runs each build and an untuned one in turn, for about `seconds` in all, and
-/// up to 1.5 times that where the whole stays unclear. What is fastest there counts: data lies
+/// up to twice that where the whole stays unclear. What is fastest there counts: data lies
 /// elsewhere than in a trial. A kernel that is not faster, in rounds that did not choose between
 /// its candidates, goes back to the default schedule. A build whose results differ does not count.
 ContextResult in_context(const graph::Graph& model, const TuneOptions& options, TimedModel& untuned,

@@ -41,6 +41,7 @@ Estimate estimate(std::vector<double> samples) {
 
 Estimate quiet_ratio(const std::vector<Turn>& turns) {
   constexpr size_t kDraws = 200, kTail = kDraws / 40;
+  constexpr size_t kFew = 12;  // the quiet eighth is one or two: drawing again says little of it
   if (turns.empty()) return {1, 1, 1};
   std::vector<double> mine(turns.size()), its(turns.size()), drawn;
   const auto ratio = [&](const auto& pick) {
@@ -56,7 +57,15 @@ Estimate quiet_ratio(const std::vector<Turn>& turns) {
   for (size_t d = 0; d < kDraws; ++d)
     drawn.push_back(ratio([&](size_t) { return random.below(turns.size()); }));
   std::ranges::sort(drawn);
-  return {all, std::min(all, drawn[kTail]), std::max(all, drawn[kDraws - 1 - kTail])};
+  Estimate out{all, std::min(all, drawn[kTail]), std::max(all, drawn[kDraws - 1 - kTail])};
+  if (turns.size() < kFew) {
+    std::vector<double> ratios;
+    for (const Turn& turn : turns) ratios.push_back(turn.mine / turn.its);
+    const Estimate middle = estimate(std::move(ratios));
+    out.low = std::min(out.low, middle.low);
+    out.high = std::max(out.high, middle.high);
+  }
+  return out;
 }
 
 }  // namespace tilewright::tune

@@ -6,7 +6,7 @@
 
 namespace tilewright::tune {
 
-/// A number with the interval that holds it with 95 % confidence.
+/// A number, a median or a ratio, with the interval that holds it with 95 % confidence.
 struct Estimate {
   double median = 0, low = 0, high = 0;
 };
@@ -22,8 +22,8 @@ struct Turn {
 
 /// The ratio of both times when nothing disturbs them: of the eighths that are shortest. On a
 /// virtual machine a run in four may be interrupted, so that the median of ratios says little. The
-/// interval is what 95 % of as many turns give, drawn at random from these. No turns: no
-/// difference.
+/// interval is what 95 % of as many turns give, drawn at random from these; where they are few, it
+/// holds the median of the turns' ratios, too. No turns: no difference.
 Estimate quiet_ratio(const std::vector<Turn>& turns);
 
 }  // namespace tilewright::tune

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "ir/interpret/random.h"
 
@@ -23,11 +24,13 @@ FarMemory::FarMemory(int64_t bytes) : memory_(bytes) {
                 static_cast<size_t>(std::min(kPattern, bytes - at)));
 }
 
-void* FarMemory::take(int64_t bytes) {
-  if (bytes > size()) return nullptr;
-  if (next_ + bytes > size()) next_ = 0;
-  void* out = memory_.data() + next_;
-  next_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+void* FarMemory::take(int64_t bytes, size_t kernel) {
+  const int64_t half = size() / 2 / kAlignment * kAlignment;
+  if (bytes > half) return nullptr;
+  int64_t& next = next_.at(kernel);
+  if (next + bytes > half) next = 0;
+  void* out = memory_.data() + static_cast<int64_t>(kernel) * half + next;
+  next += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   return out;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "tune/measure/arguments.h"
 
 namespace tilewright::tune {
@@ -12,12 +15,13 @@ class FarMemory {
  public:
   explicit FarMemory(int64_t bytes);
   int64_t size() const { return memory_.size(); }
-  /// The next bytes, from the beginning again after the last; null when there are not so many.
-  void* take(int64_t bytes);
+  /// The next bytes for one of two kernels, of its half, from the beginning again after the last;
+  /// null when there are not so many. What one reads, the other does not.
+  void* take(int64_t bytes, size_t kernel);
 
  private:
   Memory memory_;
-  int64_t next_ = 0;
+  std::array<int64_t, 2> next_{};  // in each half
 };
 
 /// What two kernels in turn must read, together, so that each finds its constants where it does in

@@ -46,9 +46,12 @@ const Reference& LocalRunner::reference_for(const Candidate& candidate) {
   if (const auto found = references_.find(key); found != references_.end())
     return found->second.second;
   const Task& task = *candidate.task;
-  // All tasks of a model read as far.
-  if (const int64_t bytes = far_bytes(task); bytes > (far_ ? far_->size() : 0))
-    far_ = std::make_shared<FarMemory>(bytes);
+  try {  // all tasks of a model read as far
+    const int64_t bytes = far_bytes(task);
+    if (bytes > (far_ ? far_->size() : 0)) far_ = std::make_shared<FarMemory>(bytes);
+  } catch (const std::bad_alloc&) {
+    far_ = nullptr;  // then each trial copies what it can
+  }
   return references_.emplace(key, std::pair(candidate.task, make_reference(task, options_, far_)))
       .first->second.second;
 }

@@ -59,7 +59,7 @@ std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& ar
 LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
                        const std::vector<Memory>& packed,
                        const std::vector<std::vector<void*>>& buffers, size_t copies,
-                       const Task& task, tw_host host, FarMemory* far)
+                       const Task& task, tw_host host, FarMemory* far, size_t kernel)
     : kernel_(target::llvm::load(code.run, {})),
       function_(kernel_.function()),
       symbols_(task.symbols),
@@ -74,7 +74,7 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
         set.push_back(buffers_[s % copies][code.taken.size() + p]);
       } else {
         const auto [elem, bytes] = code.packed[p];
-        void* copy = far && elem == ir::Elem::F32 ? far->take(bytes) : nullptr;
+        void* copy = far && elem == ir::Elem::F32 ? far->take(bytes, kernel) : nullptr;
         if (!copy) {
           copy = memory_.emplace_back(bytes).data();
           std::memcpy(copy, packed[p].data(), static_cast<size_t>(bytes));

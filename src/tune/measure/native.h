@@ -39,10 +39,11 @@ std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& ar
 class LoadedCode {
  public:
   /// `buffers[s][i]` is parameter i of set s, `packed` what packed_constants gives; they stay where
-  /// they are. Sets use `copies` of what is packed in turn, all but the first `far` if it is given.
+  /// they are. Sets use `copies` of what is packed in turn; all but the first may be of the half of
+  /// `far` that is for `kernel`, 0 or 1, if it is given.
   LoadedCode(const NativeCode& code, const Arguments& arguments, const std::vector<Memory>& packed,
              const std::vector<std::vector<void*>>& buffers, size_t copies, const Task& task,
-             tw_host host, FarMemory* far);
+             tw_host host, FarMemory* far, size_t kernel);
   void call(size_t set) const { function_(buffers_[set].data(), symbols_.data(), &host_); }
 
  private:

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <unistd.h>
 
 #include "support/str.h"
@@ -18,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr int kFewest = 6;        // pairs: below there is no interval of 95 %
+constexpr int kFewest = 6;        // pairs: below, nothing is sure
 constexpr double kHopeless = 8;   // times slower: two pairs are enough to know
 constexpr double kSlow = 1.04;    // times slower in each of the first few pairs: enough, too
 constexpr int kFirst = 3;         // so many
@@ -74,10 +75,16 @@ Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& opti
   mine = std::min(mine, candidate(1));
   its = std::min(its, reference(1));
   // As many of both: who is called less often in a row finds less of its own in the caches.
-  const int calls = calls_for(std::min(mine, its));
   const bool hopeless = first > kHopeless * other && mine > kHopeless * its;
+  const int calls = hopeless ? 1 : calls_for(std::min(mine, its));
   int fewest = hopeless ? 2 : kFewest, most = hopeless ? 2 : options.repeats;
   std::vector<Turn> turns;
+  const auto ratio = [&] {
+    Estimate out = quiet_ratio(turns);
+    out.low *= 1 - kPlaces;
+    out.high *= 1 + kPlaces;
+    return out;
+  };
   bool longer = false;
   const Clock::time_point start = Clock::now();
   while (true) {
@@ -88,8 +95,9 @@ Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& opti
     if (pairs >= times * most ||
         (pairs >= fewest && seconds_since(start) > times * options.sample_seconds)) {
       if (longer || pairs < kFewest) break;
-      const Estimate so_far = quiet_ratio(turns);
-      longer = so_far.median < 1 && so_far.high >= 1;
+      const Estimate so_far = ratio();
+      longer = so_far.median < 1 && so_far.high >= 1 &&
+               seconds_since(start) < kLonger * options.sample_seconds;
       if (!longer) break;
     }
     if (turns.size() % 2 == 0) {
@@ -101,10 +109,7 @@ Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& opti
     }
     turns.push_back({mine, its});
   }
-  Measurement out{
-      .verdict = Verdict::Ok, .error = {}, .seconds = {}, .time = {}, .ratio = quiet_ratio(turns)};
-  out.ratio.low *= 1 - kPlaces;
-  out.ratio.high *= 1 + kPlaces;
+  Measurement out{.verdict = Verdict::Ok, .error = {}, .seconds = {}, .time = {}, .ratio = ratio()};
   for (const Turn& t : turns) out.seconds.push_back(t.mine);
   out.time = estimate(out.seconds);
   return out;
@@ -139,22 +144,21 @@ void say_no_memory() {
 
 Measurement measured(const Task& task, const NativeCode& code, const Reference& reference,
                      const MeasureOptions& options, runtime::ThreadPool* pool) {
-  std::vector<size_t> taken = code.taken;
-  taken.insert(taken.end(), reference.code.taken.begin(), reference.code.taken.end());
-  FarMemory* far = reference.far.get();  // this process's own
-  const ArgumentSets sets(reference.arguments, task, taken, far);
+  FarMemory* far = reference.far.get();
+  const ArgumentSets sets(reference.arguments, task, {code.taken, reference.code.taken}, far);
   const tw_host host = host_of(pool);
   const std::vector<Memory> packed = packed_constants(code, reference.arguments);
-  const auto loaded = [&](const NativeCode& from, const std::vector<Memory>& constants) {
+  const auto loaded = [&](const NativeCode& from, const std::vector<Memory>& constants,
+                          size_t kernel) {
     return LoadedCode(from, reference.arguments, constants, sets.buffers(),
-                      sets.copies_of_constants(), task, host, far);
+                      sets.copies_of_constants(), task, host, far, kernel);
   };
   std::vector<Memory> its_packed;  // as new as that of the candidate: where pages lie matters
   for (const Memory& from : reference.packed) {
     const Memory& to = its_packed.emplace_back(from.size());
     std::memcpy(to.data(), from.data(), static_cast<size_t>(from.size()));
   }
-  const LoadedCode other = loaded(reference.code, its_packed), mine = loaded(code, packed);
+  const LoadedCode mine = loaded(code, packed, 0), other = loaded(reference.code, its_packed, 1);
   sets.restore(0);
   const Clock::time_point start = Clock::now();
   mine.call(0);
@@ -176,10 +180,10 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
 
 }  // namespace
 
-ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
-                           const std::vector<size_t>& taken, FarMemory* far)
+ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task, const Taken& taken,
+                           FarMemory* far)
     : arguments_(arguments) {
-  constexpr int64_t kMost = 8, kMostOfConstants = 256;
+  constexpr int64_t kMost = 256;
   const ir::TargetSpec& target = task.target;
   const auto constant = [&](size_t i) {
     return i < arguments.inputs() &&
@@ -188,28 +192,29 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task,
   int64_t constants = 1, others = 1;  // bytes
   for (size_t i = 0; i < arguments.count(); ++i)
     (constant(i) ? constants : others) += arguments.bytes(i);
-  const auto parts = [](int64_t all, int64_t one, int64_t most) {
-    return static_cast<size_t>(std::clamp<int64_t>((all + one - 1) / one, 1, most));
+  const auto parts = [&](int64_t all, int64_t one) {
+    return static_cast<size_t>(std::clamp<int64_t>((all + one - 1) / one, 1, kMost));
   };
-  copies_ = parts(far_bytes(task) / 2, constants, kMostOfConstants);
+  copies_ = parts(far_bytes(task) / 2, constants);
   // What a kernel reads, the one before it has just written: it is in the second cache if it fits
   // there, beside that of the other one of a pair.
   const bool stays = 2 * others <= target.l2_bytes;
-  const size_t near = stays ? 1 : parts(2 * target.l2_bytes, others, kMost);
-  count_ = std::max(copies_, near);
+  const size_t near = stays ? 1 : parts(2 * target.l2_bytes, others);
+  count_ = std::lcm(copies_, near);  // neither comes twice in a row
   for (size_t s = 0; s < 2 * count_; ++s) {
+    const size_t kernel = s / count_;
     std::vector<void*>& set = buffers_.emplace_back();
     for (size_t i = 0; i < arguments.count(); ++i) {
       // That has the same, of the same kernel.
-      const size_t first = s / count_ * count_ + s % count_ % (constant(i) ? copies_ : near);
-      const bool unused = constant(i) && std::ranges::count(taken, i) == 0;
+      const size_t first = kernel * count_ + s % count_ % (constant(i) ? copies_ : near);
+      const bool unused = constant(i) && std::ranges::count(taken[kernel], i) == 0;
       if (unused) {
         set.push_back(nullptr);
       } else if (first < s) {
         set.push_back(buffers_[first][i]);
       } else if (void* part =
                      far && constant(i) && first % count_ > 0 && arguments.elem(i) == ir::Elem::F32
-                         ? far->take(arguments.bytes(i))
+                         ? far->take(arguments.bytes(i), kernel)
                          : nullptr) {
         set.push_back(part);
       } else {
@@ -262,9 +267,9 @@ void run_reference(const Task& task, const Reference& reference, std::byte* shar
                    runtime::ThreadPool* pool, const Link& link) {
   const Arguments& a = reference.arguments;
   FarMemory* far = reference.far.get();
-  const ArgumentSets sets(a, task, reference.code.taken, far);
+  const ArgumentSets sets(a, task, {reference.code.taken, reference.code.taken}, far);
   const LoadedCode code(reference.code, a, reference.packed, sets.buffers(),
-                        sets.copies_of_constants(), task, host_of(pool), far);
+                        sets.copies_of_constants(), task, host_of(pool), far, 0);
   link.send("loaded");
   if (!end_on_violation()) return;
   sets.restore(0);

@@ -35,13 +35,13 @@ struct Reference {
 /// Sets of arguments to call two kernels on in turn, each on sets of its own, so that they find
 /// them where they do in a model: what is read and written once where that fits the second cache
 /// for both, or else copies, as many as it takes to be more than that, and as many of constants as
-/// make far_bytes for both. All are of this process: parent's pages lie elsewhere.
+/// make far_bytes for both.
 class ArgumentSets {
  public:
-  /// Constants that no code takes as they are, by number, are null. All but the first copies of
-  /// others come from `far` if it is given.
-  ArgumentSets(const Arguments& arguments, const Task& task, const std::vector<size_t>& taken,
-               FarMemory* far);
+  /// `taken` are the parameters of each kernel, by number; constants that it does not take as they
+  /// are are null. All but the first copies of floats come from `far` if it is given.
+  using Taken = std::array<std::vector<size_t>, 2>;
+  ArgumentSets(const Arguments& arguments, const Task& task, const Taken& taken, FarMemory* far);
   const std::vector<std::vector<void*>>& buffers() const { return buffers_; }
   /// Of one kernel; those of the other one follow.
   size_t count() const { return count_; }

@@ -64,6 +64,16 @@ TEST(QuietRatio, SeesThroughInterruptions) {
   EXPECT_GE(narrow, kRounds * 95 / 100);
 }
 
+TEST(QuietRatio, SeldomCallsEqualTimesDifferent) {
+  std::mt19937 random(7);
+  for (const size_t count : {3, 6, 8, 12, 25, 100}) {
+    int wins = 0;
+    constexpr int kRounds = 1000;
+    for (int i = 0; i < kRounds; ++i) wins += quiet_ratio(disturbed(random, count, 1)).high < 1;
+    EXPECT_LE(wins, kRounds * (count < 6 ? 13 : 5) / 100) << count;  // of three: all smaller
+  }
+}
+
 TEST(QuietRatio, OfFewTurnsHoldsAllOfThem) {
   EXPECT_EQ(quiet_ratio({}).median, 1);
   const Estimate one = quiet_ratio({{2, 4}});
@@ -71,6 +81,7 @@ TEST(QuietRatio, OfFewTurnsHoldsAllOfThem) {
   EXPECT_EQ(one.high, 0.5);
   const Estimate two = quiet_ratio({{2, 4}, {3, 4}});
   EXPECT_EQ(two.median, 0.5);
+  EXPECT_EQ(two.low, 0.5);
   EXPECT_EQ(two.high, 0.75);
 }
 

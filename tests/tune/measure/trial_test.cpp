@@ -33,19 +33,19 @@ TEST(ArgumentSets, ConstantsComeFromAsFarAsInTheModel) {
   arguments.fill(1);
   // 12 KiB and 15 KiB are read and written: two sets for each of two kernels are more than four
   // times the second cache.
-  const ArgumentSets few(arguments, near, {0, 1}, nullptr);
+  const ArgumentSets few(arguments, near, {{{0, 1}, {0, 1}}}, nullptr);
   EXPECT_EQ(few.copies_of_constants(), 1u);
   EXPECT_EQ(few.count(), 2u);
   EXPECT_EQ(places(few, 0), 4u);
   EXPECT_EQ(places(few, 1), 2u);
   EXPECT_EQ(places(few, 2), 4u);
   // Three times 20 KiB for each of two kernels are half as much again as the third cache.
-  const ArgumentSets many(arguments, far, {0, 1}, nullptr);
+  const ArgumentSets many(arguments, far, {{{0, 1}, {0, 1}}}, nullptr);
   EXPECT_EQ(many.copies_of_constants(), 3u);
   EXPECT_EQ(places(many, 1), 6u);
-  const ArgumentSets packed(arguments, far, {0}, nullptr);
+  const ArgumentSets packed(arguments, far, {{{0}, {0}}}, nullptr);
   EXPECT_EQ(packed.copies_of_constants(), 3u);
-  EXPECT_EQ(places(packed, 1), 1u) << "nobody reads it as it is";
+  EXPECT_EQ(packed.buffers()[0][1], nullptr) << "nobody reads it as it is";
 }
 
 TEST(FarBytes, AreAsManyAsTheModelsConstantsNeed) {
@@ -61,12 +61,12 @@ TEST(ArgumentSets, TakeCopiesOfFloatsFromAfar) {
   Arguments arguments(task);
   arguments.fill(1);
   FarMemory far(far_bytes(task));
-  const ArgumentSets sets(arguments, task, {0, 1}, &far);
+  const ArgumentSets sets(arguments, task, {{{0, 1}, {0, 1}}}, &far);
   EXPECT_EQ(std::memcmp(sets.buffers()[0][1], arguments.content(1).data(),
                         static_cast<size_t>(arguments.bytes(1))),
             0)
       << "results of it are compared";
-  for (size_t s = 1; s < sets.count(); ++s) {
+  for (size_t s = 1; s < sets.copies_of_constants(); ++s) {
     const auto* values = static_cast<const float*>(sets.buffers()[s][1]);
     for (int64_t i = 0; i < arguments.elements(1); ++i) {
       ASSERT_GE(values[i], 0.5f);
@@ -74,6 +74,18 @@ TEST(ArgumentSets, TakeCopiesOfFloatsFromAfar) {
     }
   }
   EXPECT_EQ(places(sets, 0), 4u) << "what is read and written is copied";
+  EXPECT_GT(sets.count(), 1u);
+  EXPECT_EQ(places(sets, 1), 2 * sets.copies_of_constants()) << "no part is for both";
+}
+
+TEST(FarMemory, GivesEachKernelPartsOfItsHalf) {
+  FarMemory far(4096 + 100);
+  const auto* first = static_cast<std::byte*>(far.take(100, 0));
+  const auto* second = static_cast<std::byte*>(far.take(100, 1));
+  EXPECT_EQ(second - first, 2048 + 0) << "the halves are of whole lines";
+  EXPECT_EQ(static_cast<std::byte*>(far.take(64, 0)) - first, 128) << "parts are aligned";
+  EXPECT_EQ(far.take(1900, 0), first) << "from the beginning when the half ends";
+  EXPECT_EQ(far.take(2049, 0), nullptr);
 }
 
 TEST(ArgumentSets, WhatFitsTheSecondCacheStaysThere) {
@@ -81,7 +93,7 @@ TEST(ArgumentSets, WhatFitsTheSecondCacheStaysThere) {
   task.target.l2_bytes = 64 << 10;  // for both of a pair
   Arguments arguments(task);
   arguments.fill(1);
-  const ArgumentSets sets(arguments, task, {0, 1}, nullptr);
+  const ArgumentSets sets(arguments, task, {{{0, 1}, {0, 1}}}, nullptr);
   EXPECT_EQ(sets.count(), sets.copies_of_constants());
   EXPECT_EQ(places(sets, 0), 2u);
   EXPECT_EQ(places(sets, 1), 2 * sets.count());
@@ -91,7 +103,7 @@ TEST(ArgumentSets, TheTwoKernelsShareNothingThatIsCopied) {
   const Task task = task_in(1 << 20);
   Arguments arguments(task);
   arguments.fill(1);
-  const ArgumentSets sets(arguments, task, {0, 1}, nullptr);
+  const ArgumentSets sets(arguments, task, {{{0, 1}, {0, 1}}}, nullptr);
   for (size_t i = 0; i < arguments.count(); ++i) {
     std::set<void*> first, second;
     for (size_t s = 0; s < sets.count(); ++s) {
@@ -106,7 +118,7 @@ TEST(ArgumentSets, AllHoldTheSame) {
   const Task task = task_in(1 << 20);
   Arguments arguments(task);
   arguments.fill(1);
-  const ArgumentSets sets(arguments, task, {0, 1}, nullptr);
+  const ArgumentSets sets(arguments, task, {{{0, 1}, {0, 1}}}, nullptr);
   for (const auto& set : sets.buffers())
     for (size_t i = 0; i < arguments.inputs(); ++i)
       EXPECT_EQ(
