@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/str.h"
+#include "tune/measure/in_turn.h"
 #include "tune/measure/sandbox.h"
 
 namespace tilewright::tune {
@@ -19,13 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-constexpr int kFewest = 6;        // pairs: below, nothing is sure
-constexpr double kHopeless = 8;   // times slower: two pairs are enough to know
-constexpr double kSlow = 1.04;    // times slower in each of the first few pairs: enough, too
-constexpr int kFirst = 3;         // so many
-constexpr int kLonger = 4;        // times as long, for one that may be the faster one
-constexpr double kPlaces = 0.01;  // that the same code differs by in two places of memory
-constexpr double kSampleSeconds = 50e-6;  // the clock and the call must not count
+constexpr double kFarTooSlow = 32;  // times: one call is enough to know, cold or not
 constexpr int64_t kAlignment = 64;
 
 double seconds_since(Clock::time_point start) {
@@ -62,58 +57,6 @@ class Timed {
   size_t first_, sets_, next_ = 0;
   bool warm_;  // before several: what the other one of a pair took from the caches comes back
 };
-
-int calls_for(double seconds) {
-  return static_cast<int>(std::clamp(kSampleSeconds / std::max(seconds, 1e-9), 1.0, 1000.0));
-}
-
-/// Candidate and reference in turn, so that what disturbs one disturbs the other. Most candidates
-/// are slower: the time goes to those that seem to be faster, where that is not sure.
-Measurement timed(Timed& candidate, Timed& reference, const MeasureOptions& options) {
-  double mine = candidate(1), its = reference(1);  // code and tables come into caches
-  const double first = mine, other = its;
-  mine = std::min(mine, candidate(1));
-  its = std::min(its, reference(1));
-  // As many of both: who is called less often in a row finds less of its own in the caches.
-  const bool hopeless = first > kHopeless * other && mine > kHopeless * its;
-  const int calls = hopeless ? 1 : calls_for(std::min(mine, its));
-  int fewest = hopeless ? 2 : kFewest, most = hopeless ? 2 : options.repeats;
-  std::vector<Turn> turns;
-  const auto ratio = [&] {
-    Estimate out = quiet_ratio(turns);
-    out.low *= 1 - kPlaces;
-    out.high *= 1 + kPlaces;
-    return out;
-  };
-  bool longer = false;
-  const Clock::time_point start = Clock::now();
-  while (true) {
-    const auto slow = [](const Turn& t) { return t.mine > kSlow * t.its; };
-    if (turns.size() == kFirst && std::ranges::all_of(turns, slow)) fewest = most = kFirst;
-    const auto pairs = static_cast<int>(turns.size());
-    const int times = longer ? kLonger : 1;
-    if (pairs >= times * most ||
-        (pairs >= fewest && seconds_since(start) > times * options.sample_seconds)) {
-      if (longer || pairs < kFewest) break;
-      const Estimate so_far = ratio();
-      longer = so_far.median < 1 && so_far.high >= 1 &&
-               seconds_since(start) < kLonger * options.sample_seconds;
-      if (!longer) break;
-    }
-    if (turns.size() % 2 == 0) {
-      mine = candidate(calls);
-      its = reference(calls);
-    } else {
-      its = reference(calls);
-      mine = candidate(calls);
-    }
-    turns.push_back({mine, its});
-  }
-  Measurement out{.verdict = Verdict::Ok, .error = {}, .seconds = {}, .time = {}, .ratio = ratio()};
-  for (const Turn& t : turns) out.seconds.push_back(t.mine);
-  out.time = estimate(out.seconds);
-  return out;
-}
 
 /// How the results in set 0 differ from the reference's; empty when they do not.
 std::string wrong_result(const Reference& reference, const ArgumentSets& sets) {
@@ -165,7 +108,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
   const double first = seconds_since(start);
   if (std::string how = wrong_result(reference, sets); !how.empty())
     return failure(Verdict::Wrong, std::move(how));
-  if (first > 4 * kHopeless * reference.seconds && first > 0.01) {  // cold or not
+  if (first > kFarTooSlow * reference.seconds && first > 0.01) {
     const double ratio = first / reference.seconds;
     return {.verdict = Verdict::Ok,
             .error = {},
@@ -175,7 +118,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
   }
   const bool warm = far_bytes(task) == 0;
   Timed candidate(mine, sets.count(), 0, warm), its(other, sets.count(), sets.count(), warm);
-  return timed(candidate, its, options);
+  return in_turn(candidate, its, options.sample_seconds, options.repeats);
 }
 
 }  // namespace
