@@ -2,6 +2,9 @@
 // What the child process of one candidate does: builds it, checks it, times it.
 #pragma once
 
+#include <array>
+#include <memory>
+
 #include "runtime/thread_pool.h"
 #include "tune/measure/child.h"
 #include "tune/measure/native.h"

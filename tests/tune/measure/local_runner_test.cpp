@@ -29,9 +29,12 @@ TEST(LocalRunner, MeasuresTheDefaultAsATieWithItself) {
     small.between = between;
     const auto task = std::make_shared<const Task>(std::move(small));
     LocalRunner runner;
-    const Measurement m = measured(runner, task, default_trace(*task));
+    Measurement m = measured(runner, task, default_trace(*task));
+    // One in forty is interrupted in each of its first three pairs, and ends there.
+    for (int again = 0; again < 3 && m.seconds.size() < 6; ++again)
+      m = measured(runner, task, default_trace(*task));
     ASSERT_EQ(m.verdict, Verdict::Ok) << m.error;
-    EXPECT_GE(m.seconds.size(), 3u);
+    EXPECT_GE(m.seconds.size(), 6u);
     EXPECT_GT(m.time.median, 0);
     EXPECT_LE(m.ratio.low, m.ratio.median);
     EXPECT_LE(m.ratio.median, m.ratio.high);
