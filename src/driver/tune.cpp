@@ -15,6 +15,7 @@
 #include "tune/measure/local_runner.h"
 #include "tune/model/trees.h"
 #include "tune/records/records.h"
+#include "tune/records/samples.h"
 #include "tune/search/tasks.h"
 
 namespace tilewright::driver {
@@ -84,8 +85,20 @@ class Tuner {
       }
   }
 
+  /// What the records of other kernels say about this machine.
+  void learn_from_others() {
+    if (!report_.no_model.empty()) return;
+    std::vector<std::string> kernels;
+    for (const ModelTask& t : tasks_) kernels.push_back(t.task->workload);
+    const std::vector<tune::Sample> samples = tune::samples_of_others(
+        records_, kernels, options_.model.target, options_.threads, tasks_.size());
+    if (!samples.empty()) cost_model_.learn(samples);
+    report_.learnt_before = samples.size();
+  }
+
   /// Goes on from what the records know.
   void start() {
+    learn_from_others();
     double whole = 0;
     for (const ModelTask& t : tasks_) whole += t.seconds;
     report_.before_ms = whole * 1e3;

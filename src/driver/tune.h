@@ -54,6 +54,7 @@ struct TuneReport {
   double before_ms = 0;               // of a run, untuned
   tune::Estimate whole{1, 1, 1};      // time of the tuned model over that
   std::string no_model;               // why nothing was learnt: no library for it
+  size_t learnt_before = 0;           // programs of other kernels' records
   // Of the pairs of a batch whose intervals do not overlap, those that the cost model had in the
   // right order before it saw them; by batch.
   struct Ranked {

@@ -49,6 +49,17 @@ std::string print(const TuneReport& r) {
   for (const TuneReport::Kernel& k : r.kernels) starts += k.starts;
   if (starts > 0)
     out += str("began with ", starts, " schedules of records of other kernels or machines\n");
+  if (r.learnt_before > 0)
+    out += str("the cost model knew ", r.learnt_before, " programs of other kernels\n");
+  int64_t pairs = 0, right = 0;
+  for (const TuneReport::Ranked& b : r.ranked) {
+    pairs += b.pairs;
+    right += b.right;
+  }
+  if (pairs > 0)
+    out += line("of %lld pairs that differ it had %.0f %% in the right order beforehand\n",
+                static_cast<long long>(pairs),
+                100 * static_cast<double>(right) / static_cast<double>(pairs));
   out += " share  trials  alone, 95 %              in the model             kernel\n";
   for (const TuneReport::Kernel& k : r.kernels)
     out += line("%5.1f %% %6lld   %-24s %-24s %s: %s\n", 100 * k.share,

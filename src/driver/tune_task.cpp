@@ -14,8 +14,9 @@ namespace {
 constexpr std::string_view kPrefixes[] = {kNearbyPrefix, kMasterPrefix};
 // Trials without a gain after which a space is left.
 constexpr size_t kPatience[] = {32, 64};
-// Answers of the analytic model that are tried first.
-constexpr size_t kNextBest = 12;
+// Answers of the analytic model that may be tried first, and how many of them are: the best by what
+// was learnt of other kernels.
+constexpr size_t kNextBest = 24, kTried = 12;
 
 }  // namespace
 
@@ -42,6 +43,7 @@ TaskTuner::Part& TaskTuner::open(size_t which) {
   tune::Space space = tune::nearby_space(task_->func, task_->target, task_->constants);
   options.start = tune::next_best(space);
   if (options.start.size() > kNextBest) options.start.resize(kNextBest);
+  options.start_trials = kTried;
   part = std::make_unique<Part>(std::move(space), options, guide);
   // Where it starts from: the default schedule itself, which all times are relative to.
   if (const auto first = part->space.first()) part->search.report({{*first, 1.0}});

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -20,7 +19,8 @@ struct Sample {
 
 /// Ranks programs: boosted trees that learn, by pairs of one task, what the analytic model gets
 /// wrong. Before it has learnt anything it is the analytic model. There are several sets of trees:
-/// where they differ, nothing like it was measured.
+/// where they differ, nothing like it was measured. It follows from its samples, and those from
+/// records, which are what is kept of it.
 class CostModel {
  public:
   /// Adds samples and fits the trees anew. The same samples in the same order give the same trees.
@@ -38,11 +38,8 @@ class CostModel {
   std::vector<std::vector<float>> leaves(std::span<const Features> programs) const;
 
   const std::vector<Sample>& samples() const { return samples_; }
-
-  /// Writes the samples, of which the trees follow. An Error says why a file cannot be read: no
-  /// such file, none of ours, damaged, or of other features.
-  void save(const std::filesystem::path& path) const;
-  static CostModel load(const std::filesystem::path& path);
+  /// Is there more than the analytic model?
+  bool has_learnt() const { return !trees_.empty(); }
 
  private:
   void fit();

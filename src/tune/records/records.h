@@ -59,6 +59,11 @@ class Records {
   };
   std::vector<Near> near(const std::string& workload, const std::string& target, size_t most);
 
+  /// Kernels that have records on a machine, but for those given: first those of the same kind as
+  /// one of them, then those with the same core, then the rest; the newest first.
+  std::vector<std::string> others(const std::vector<std::string>& workloads,
+                                  const std::string& target);
+
   /// One line for each kernel and machine.
   struct Summary {
     std::string name, target, workload;

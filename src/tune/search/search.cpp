@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <ranges>
 
 #include "schedule/trace.h"
 #include "support/in_parallel.h"
@@ -82,14 +84,36 @@ std::vector<Point> Search::propose(size_t count) {
   return out;
 }
 
+void Search::State::propose_start(size_t count, std::vector<Point>& out) {
+  std::vector<Point> open;
+  const bool learnt = options.strategy == Strategy::Learned && guide.model->has_learnt();
+  for (const Point& p : options.start)
+    if ((learnt || open.size() < count) && space.legal(p) && !seen.contains(p)) open.push_back(p);
+  prepare(open);
+  if (learnt) {
+    std::erase_if(open, [&](const Point& p) { return at(p).refused; });
+    std::vector<Features> rows;
+    for (const Point& p : open) rows.push_back(*features_of(p));
+    const std::vector<double> scores = guide.model->scores(rows);
+    std::vector<size_t> order(open.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return scores[i]; });
+    std::vector<Point> sorted;
+    for (const size_t i : order) sorted.push_back(std::move(open[i]));
+    open = std::move(sorted);
+  }
+  for (const Point& p : open)
+    if (out.size() < count && started < options.start_trials && take(p)) {
+      out.push_back(p);
+      ++started;
+    }
+}
+
 std::vector<Point> Search::State::next(size_t count) {
   std::vector<Point> out;
-  std::vector<Point> first;
-  for (const Point& p : options.start)
-    if (first.size() < count && space.legal(p) && !seen.contains(p)) first.push_back(p);
-  prepare(first);
-  for (const Point& p : options.start)
+  for (const Point& p : suggested | std::views::reverse)
     if (out.size() < count && space.legal(p) && take(p)) out.push_back(p);
+  if (out.size() < count && started < options.start_trials) propose_start(count, out);
   const bool small =
       space.size().exact && space.size().points <= static_cast<double>(options.small);
   if (!why_done().empty()) return out;
@@ -108,9 +132,7 @@ std::vector<Point> Search::State::next(size_t count) {
   return out;
 }
 
-void Search::suggest(const Point& point) {
-  state_->options.start.insert(state_->options.start.begin(), point);
-}
+void Search::suggest(const Point& point) { state_->suggested.push_back(point); }
 
 void Search::report(const std::vector<Trial>& trials) {
   State& s = *state_;

@@ -43,7 +43,8 @@ struct SearchOptions {
   size_t small = 256;        // spaces up to this many points are measured completely
   size_t patience = 0;       // trials without a gain after which it is done; 0: never
   double gain = 0.01;        // less is no gain
-  std::vector<Point> start;  // tried first: records of other machines and near shapes
+  std::vector<Point> start;  // tried first, in the order of a model that has learnt
+  size_t start_trials = SIZE_MAX;  // at most so many of them
 };
 
 /// What one measurement gave.

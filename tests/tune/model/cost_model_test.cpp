@@ -2,10 +2,8 @@
 #include "tune/model/cost_model.h"
 
 #include <cmath>
-#include <fstream>
 #include <gtest/gtest.h>
 
-#include "common/errors.h"
 #include "ir/interpret/random.h"
 
 namespace tilewright::tune {
@@ -103,62 +101,6 @@ TEST(CostModel, LearnsFromNothing) {
   model.learn({});
   model.learn(made_up(1, 1, 1));
   EXPECT_EQ(model.samples().size(), 1u);
-}
-
-class CostModelFile : public testing::Test {
- protected:
-  std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("tw_cost_model_" + std::to_string(getpid()));
-  void TearDown() override { std::filesystem::remove(path_); }
-  std::string bytes() const {
-    std::ifstream in(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  }
-  void write(const std::string& bytes) const {
-    std::ofstream(path_, std::ios::binary).write(bytes.data(), static_cast<long>(bytes.size()));
-  }
-};
-
-TEST_F(CostModelFile, GivesTheSameModelBack) {
-  CostModel model;
-  model.learn(made_up(1, 80, 1));
-  model.save(path_);
-  const CostModel again = CostModel::load(path_);
-  for (const Sample& s : made_up(3, 20, 1))
-    EXPECT_EQ(again.score(s.features), model.score(s.features));
-}
-
-TEST_F(CostModelFile, RefusesWhatIsNoModel) {
-  const auto note = [&] {
-    const Diagnostic d = diagnostic_of([&] { CostModel::load(path_); });
-    EXPECT_EQ(d.code, "tune.model.file");
-    return d.notes[0];
-  };
-  EXPECT_NE(note().find("no such file"), std::string::npos);
-  write("");
-  EXPECT_NE(note().find("no cost model"), std::string::npos);
-  CostModel model;
-  model.learn(made_up(1, 5, 1));
-  model.save(path_);
-  const std::string good = bytes();
-  for (size_t cut = 0; cut < good.size(); cut += 97) {
-    write(good.substr(0, cut));
-    note();
-  }
-  for (size_t at = 0; at < good.size(); at += 31) {
-    std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 0x10);
-    write(bad);
-    note();
-  }
-  std::string huge = good;
-  huge[20] = '\x7f';  // of the count of samples
-  write(huge);
-  note();
-}
-
-TEST_F(CostModelFile, SaysWhyItCannotBeWritten) {
-  EXPECT_EQ(diagnostic_of([] { CostModel().save("/nowhere/at/all"); }).code, "tune.model.write");
 }
 
 }  // namespace

@@ -74,6 +74,21 @@ TEST_F(RecordsFile, KeepsFailuresThatHaveNoTimes) {
   EXPECT_FALSE(records.best(r.workload, r.target));
 }
 
+TEST_F(RecordsFile, OtherKernelsAreThoseOfTheMachineTheMostAlikeFirst) {
+  Records records(path_, Mode::Create);
+  const auto add = [&](const std::string& workload, const std::string& target) {
+    Record r = numbered_record(1);
+    r.workload = workload;
+    r.target = target;
+    records.add(std::span(&r, 1));
+  };
+  for (const char* text : {"product 64 32", "sum 8", "scan 9", "product 128 32"}) add(text, "here");
+  add("product 32 32", "there");
+  EXPECT_EQ(records.others({"product 128 32"}, "here"),
+            (std::vector<std::string>{"product 64 32", "scan 9", "sum 8"}));
+  EXPECT_TRUE(records.others({"product 128 32"}, "nowhere").empty());
+}
+
 TEST_F(RecordsFile, BestIsTheFastestThatWorks) {
   Records records(path_, Mode::Create);
   std::vector<Record> all = {record_of(0.9, 0.95, 1), record_of(0.7, 0.72, 2),

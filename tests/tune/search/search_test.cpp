@@ -201,6 +201,47 @@ TEST(Search, StartsWithWhatIsKnown) {
   EXPECT_EQ(search.propose(3)[0], known);
 }
 
+TEST(Search, StartsInTheOrderOfAModelThatHasLearnt) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  const ir::TargetSpec spec = wide_machine();
+  ir::Random random(9);
+  std::vector<Point> start;
+  while (start.size() < 12) {
+    const Point p = *space.random(random);
+    if (std::ranges::count(start, p) == 0) start.push_back(p);
+  }
+  const SearchOptions options{.start = start, .start_trials = 5};
+  CostModel model;
+  const Guide guide{.model = &model, .spec = &spec};
+  Search first(space, options, guide);
+  EXPECT_EQ(first.propose(3), std::vector<Point>(start.begin(), start.begin() + 3));
+  Search teacher(space, {.seed = 2, .chains = 4, .steps = 2}, guide);
+  run(teacher, space, 48);
+  ASSERT_TRUE(model.has_learnt());
+  std::ranges::stable_sort(start, std::greater(), [&](const Point& p) {
+    return model.score(features_of(space.apply(p).func(), spec));
+  });
+  Search second(space, options, guide);
+  std::vector<Point> proposed;
+  for (int batch = 0; batch < 2; ++batch)
+    for (const Point& p : second.propose(4)) proposed.push_back(p);
+  ASSERT_EQ(proposed.size(), 8u);
+  EXPECT_TRUE(std::equal(start.begin(), start.begin() + 5, proposed.begin()));
+  for (size_t i = 5; i < 8; ++i) EXPECT_NE(proposed[i], start[5]) << "5 are enough";
+}
+
+TEST(Search, TriesSuggestionsFirstTheLatestBeforeAll) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  ir::Random random(9);
+  std::vector<Point> points;
+  for (int i = 0; i < 3; ++i) points.push_back(*space.random(random));
+  Search search(space, {.strategy = Strategy::Random, .start = {points[0]}});
+  search.suggest(points[1]);
+  search.suggest(points[2]);
+  search.suggest(points[1]);
+  EXPECT_EQ(search.propose(3), (std::vector<Point>{points[1], points[2], points[0]}));
+}
+
 TEST(Search, KnowsItsStrategiesByName) {
   EXPECT_EQ(strategy_from_name("annealing"), Strategy::Annealing);
   EXPECT_EQ(diagnostic_of([] { strategy_from_name("magic"); }).code, "tune.search.strategy");
