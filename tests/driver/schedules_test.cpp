@@ -203,7 +203,9 @@ TEST_F(WithRecords, OfAKernelWithTheSameReductionAreAStartAndNoMore) {
   options.schedules = schedules_from(records, true);
   EXPECT_EQ(kernel(options).origin, ScheduleOrigin::Untuned);
   TuneOptions tuning{.model = options_, .records = path_, .seconds = 600, .trials = 1};
-  EXPECT_EQ(tune_model(model(), tuning).kernels.at(0).starts, 1u);
+  const TuneReport report = tune_model(model(), tuning);
+  EXPECT_EQ(report.kernels.at(0).starts, 1u);
+  EXPECT_EQ(report.learnt_before, 2u) << "its record and its default schedule";
 }
 
 TEST_F(WithRecords, KernelsOfOtherKindsTakeNoPlaceOfThoseOfItsOwn) {

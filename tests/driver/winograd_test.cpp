@@ -6,6 +6,7 @@
 #include "graph/parse.h"
 #include "ops/all.h"
 #include "support/str.h"
+#include "tune/choose/canonical.h"
 #include "tune/chosen.h"
 
 namespace tilewright::driver {
@@ -72,6 +73,41 @@ TEST(Winograd, KeepsResultsInBands) {
   const ir::LoopFunc uneven = convolution(64, 66, "[1, 1, 1, 1]", {.in = 8, .out = 12});
   EXPECT_TRUE(in_bands(tune::choose(uneven, machine(), {"w", "b"})));
   EXPECT_EQ(tune::wrong_choice(uneven, machine()), "") << "17 tiles in a row, 3 blocks of channels";
+}
+
+/// Is the input copied with its margins before its patches are transformed?
+bool copies_input(const ir::LoopFunc& f) {
+  bool found = false;
+  ir::walk(f.body, [&](const ir::Block& b) { found = found || b.name == "winograd_input"; });
+  return found;
+}
+
+TEST(Winograd, ReadsItsInputWhereItLies) {
+  const std::vector<std::string> constants = {"w", "b"};
+  for (const auto& [rows, columns] : {std::pair(68, 64), std::pair(40, 40), std::pair(19, 21)}) {
+    const ir::LoopFunc f = convolution(rows, columns, "[1, 1, 1, 1]");
+    EXPECT_FALSE(copies_input(tune::choose(f, machine(), constants))) << rows;
+    EXPECT_EQ(tune::wrong_choice(f, machine()), "") << rows;
+    tune::Choices choices;
+    choices.answer("winograd_input.inlined", "no");
+    schedule::Schedule s(tune::canonical(f));
+    tune::schedule_stages(s, machine(), constants, choices);
+    EXPECT_TRUE(copies_input(s.func())) << "it can be asked for";
+    EXPECT_EQ(tune::wrong_schedule(f, s.func(), machine()), "") << rows;
+  }
+}
+
+TEST(Winograd, RowsOfTilesAreLoopsOfTheirOwnWherePatchesAreRead) {
+  // 21 columns are six tiles, which make one row with those of the other rows.
+  const ir::LoopFunc f = tune::choose(convolution(19, 21, "[1, 1, 1, 1]"), machine(), {"w", "b"});
+  bool found = false;
+  ir::walk(f.body, [&](const ir::For& loop) {
+    ir::walk(loop.body, [&](const ir::Block& b) {
+      found = found || (b.name == "winograd_moved" && ir::is_const(loop.extent, 6) &&
+                        loop.loop == ir::ForKind::Serial);
+    });
+  });
+  EXPECT_TRUE(found) << ir::print(f);
 }
 
 TEST(Winograd, RunsBatchesAsAWhole) {

@@ -30,12 +30,13 @@ TEST(Straight, TheFactorWithFewerRegistersStaysInThem) {
 }
 
 /// The default schedule of a product, as text.
-std::string product(int64_t rows, int64_t columns, const std::vector<std::string>& constants) {
+std::string product(int64_t rows, int64_t columns, const std::vector<std::string>& constants,
+                    const ir::TargetSpec& spec = small_machine()) {
   const ir::LoopFunc before = lower::to_blocks(te::parse_program(
       str("te product(A: f32[", rows, ", 48], W: f32[48, ", columns, "]) {\n  C[i in ", rows,
           ", j in ", columns, "] = sum(k in 48) A[i, k] * W[k, j]\n  return C\n}")));
-  const ir::LoopFunc after = choose(before, small_machine(), constants);
-  EXPECT_EQ(wrong_schedule(before, after, small_machine()), "");
+  const ir::LoopFunc after = choose(before, spec, constants);
+  EXPECT_EQ(wrong_schedule(before, after, spec), "");
   return ir::print(after);
 }
 
@@ -47,6 +48,9 @@ TEST(Straight, RowsAskForTheNextPanelOfWeights) {
   EXPECT_FALSE(asks(product(48, 48, {}))) << "what was written just now is near";
   EXPECT_FALSE(asks(product(48, 16, {"W"}))) << "the first cache keeps them";
   EXPECT_FALSE(asks(product(4, 48, {"W"}))) << "one row of tiles has no time for it";
+  ir::TargetSpec far = small_machine();
+  far.l2_bytes = 4 << 10;
+  EXPECT_TRUE(asks(product(4, 48, {"W"}, far))) << "it would wait for what no cache keeps";
 }
 
 }  // namespace

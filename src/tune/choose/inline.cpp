@@ -64,7 +64,7 @@ bool reorders_constants(const Stage& producer, const std::vector<Stage>& stages,
 bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, const Sizes& sizes,
                     Choices& choices) {
   double reads = 0;  // of each element
-  bool in_reduction = false, in_windows = true;
+  bool in_reduction = false, in_windows = true, in_maps = true;
   const double elements = std::max(producer.points(sizes), 1.0);
   for (const Stage& c : stages) {
     if (c.block == producer.block || !c.reads(producer.result())) continue;
@@ -72,19 +72,20 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, con
     const double per_element = c.points(sizes) / elements;
     reads += static_cast<double>(distinct_loads(c, producer.result())) * per_element;
     in_reduction = in_reduction || (c.kind == StageKind::Reduce && per_element > 1.5);
-    in_windows =
-        in_windows && c.kind == StageKind::Reduce && chooses_between_vectors(producer, c, sizes);
+    const bool in_vectors = chooses_between_vectors(producer, c, sizes);
+    in_windows = in_windows && c.kind == StageKind::Reduce && in_vectors;
+    in_maps = in_maps && c.kind == StageKind::Map && in_vectors;
   }
   if (reads <= 1.01) return true;
   const ir::Expr value = producer.values().front();
   const auto* guard = value.as<ir::Guard>();
-  const bool in_vectors =
-      in_windows && guard && guard->yes.as<ir::Load>() && !ir::has_load(guard->no);
+  const bool padding = guard && guard->yes.as<ir::Load>() && !ir::has_load(guard->no);
   // Tests in the innermost loop of a reduction hinder everything that makes it fast.
   const bool hinders = in_reduction && (has_guard(value) || operations(value) > 0);
   const auto cost = static_cast<double>(operations(value));
-  const bool worth = in_vectors || (!hinders && cost * (reads - 1) <= kKeepCost);
-  const bool open = cost <= kKeepCost && !producer.block->iters.empty();
+  const bool cut_out = padding && (in_windows || in_maps);
+  const bool worth = cut_out || (!hinders && cost * (reads - 1) <= kKeepCost);
+  const bool open = (cost <= kKeepCost || (padding && in_maps)) && !producer.block->iters.empty();
   return open ? choices.yes(producer.name() + ".inlined", worth) : worth;
 }
 

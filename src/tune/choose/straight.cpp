@@ -44,7 +44,8 @@ static int64_t turns_in(const std::vector<TileLoop>& outer, const LoopRef& loop)
 static void prefetch_panels(Schedule& s, const Stage& stage, const Plan& plan, const LoopRef& terms,
                             const TileLoop& panels, int64_t turns, const ir::TargetSpec& spec,
                             Choices& choices) {
-  constexpr int64_t kLine = 64, kProductsOfLine = 24, kSecondCache = 2;
+  constexpr int64_t kLine = 64, kSecondCache = 2;
+  constexpr int64_t kProductsOfLine = 24, kProductsOfFarLine = 8;  // that take as long as asking
   const ir::LoopFunc func = s.func();
   int64_t element = 0, all = 0;  // bytes
   for (const ir::Load* l : find_stage(func, stage.name())->loads()) {
@@ -56,9 +57,11 @@ static void prefetch_panels(Schedule& s, const Stage& stage, const Plan& plan, c
   const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   const int64_t lines = up(up(plan.unroll * plan.width() * element, kLine), turns);
   const int64_t products = plan.unroll * plan.tile.rows * plan.tile.vectors;
-  // Tiles of few rows use as many registers and loads as there are.
-  const bool pays = all > spec.l1_bytes && plan.tile.vectors <= plan.tile.rows &&
-                    lines * kProductsOfLine <= products;
+  // Tiles of few rows use as many registers and loads as there are. What no cache keeps is waited
+  // for otherwise.
+  const int64_t of_line = all > spec.l2_bytes ? kProductsOfFarLine : kProductsOfLine;
+  const bool pays =
+      all > spec.l1_bytes && plan.tile.vectors <= plan.tile.rows && lines * of_line <= products;
   if (choices.yes(stage.name() + ".prefetch", pays))
     attempt(s, [&] { s.prefetch_next(terms, panels.loop, plan.panels, kSecondCache); });
 }

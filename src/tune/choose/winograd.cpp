@@ -49,13 +49,34 @@ void schedule_weights(Schedule& s) {
   }
 }
 
+/// Tiles of a row, where rows of tiles are one: `tile / columns` is in the indices of the input.
+std::optional<int64_t> columns_of_row(const Stage& down, const ir::Var& tile) {
+  std::optional<int64_t> out;
+  for (const ir::Load* l : down.loads())
+    for (const ir::Expr& e : l->indices)
+      ir::walk(e, [&](const ir::Binary& b) {
+        if (b.op == ir::BinaryOp::Div && b.a.as<ir::VarNode>() && ir::uses(b.a, tile))
+          out = ir::const_int(b.b);
+      });
+  return out;
+}
+
 /// for channels / lanes, tiles { a patch, from the input to what is multiplied, in registers }
 void schedule_patches(Schedule& s, const Stage& moved, const ir::TargetSpec& spec) {
-  const Sizes sizes(s.func());
+  const ir::LoopFunc func = s.func();
+  const Sizes sizes(func);
   const double work = moved.points(sizes) * 4;
   const BlockRef out = s.block("winograd_moved"), down = s.block("winograd_down");
   const std::vector<LoopRef> l = s.loops(out);  // i, j, …, lanes
   std::vector<LoopRef> order(l.begin() + 2, l.end() - 1);
+  // Where patches begin and end outside of the input is a matter of rows and columns of tiles.
+  const Stage below = *find_stage(func, "winograd_down");
+  const auto& iters = below.block->iters;
+  if (const auto columns = columns_of_row(below, iters[iters.size() - 2].var)) {
+    const auto [row, column] = s.split<2>(order.back(), {kOpen, *columns});
+    order.back() = row;
+    order.push_back(column);
+  }
   const size_t outside = order.size();
   order.insert(order.end(), {l[0], l[1], l.back()});
   s.reorder(order);
