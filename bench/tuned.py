@@ -16,15 +16,15 @@ PROGRAM = ROOT / "build/release/tilewright"
 MODELS = ROOT / "build/bench/models"
 
 
-def tune(model, records, seconds):
-    subprocess.run([PROGRAM, "tune", model, "--inputs", model.with_suffix(".npz"), "--budget", f"{seconds}s", "--threads", "1",
+def tune(model, records, seconds, threads=1):
+    subprocess.run([PROGRAM, "tune", model, "--inputs", model.with_suffix(".npz"), "--budget", f"{seconds}s", "--threads", str(threads),
                     "--records", records], check=True, stdout=subprocess.DEVNULL)
 
 
-def race(model, variants, rounds, seconds=0.1):
+def race(model, variants, rounds, seconds=0.1, threads=1):
     """Seconds of each round's calls of each variant: what tw.compile gets beside the model."""
     given = dict(np.load(model.with_suffix(".npz")))
-    modules = [tw.compile(model, threads=1, shipped_records=False, cache=False, **more) for more in variants]
+    modules = [tw.compile(model, threads=threads, shipped_records=False, cache=False, **more) for more in variants]
     times = [[] for _ in modules]
     for turn in range(rounds):
         for i in np.roll(range(len(modules)), turn):

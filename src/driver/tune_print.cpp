@@ -57,9 +57,10 @@ std::string print(const TuneReport& r) {
     right += b.right;
   }
   if (pairs > 0)
-    out += line("of %lld pairs that differ it had %.0f %% in the right order beforehand\n",
-                static_cast<long long>(pairs),
-                100 * static_cast<double>(right) / static_cast<double>(pairs));
+    out +=
+        line("of %lld pairs that differ the cost model had %.0f %% in the right order beforehand\n",
+             static_cast<long long>(pairs),
+             100 * static_cast<double>(right) / static_cast<double>(pairs));
   out += " share  trials  alone, 95 %              in the model             kernel\n";
   for (const TuneReport::Kernel& k : r.kernels)
     out += line("%5.1f %% %6lld   %-24s %-24s %s: %s\n", 100 * k.share,

@@ -93,7 +93,11 @@ const ir::Instruction& Program::instruction(const std::string& name) const {
 }
 
 int64_t Program::value(const Number& number) const {
-  require(!number.open, "an open number has no value of its own");
+  if (number.open)
+    throw Error({.code = "schedule.number.open",
+                 .message = "`?` has no value here",
+                 .notes = {"only a part of a split may follow from the others"},
+                 .help = "write a number, or `$name` of a decision"});
   if (number.decision.empty()) return number.value;
   const auto found = decisions_.find(number.decision);
   if (found == decisions_.end())

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schedule of Winograd's convolutions (tune/choose/winograd.cpp), whose stages `ops` makes.
+#include "tune/choose/winograd.h"
+
 #include <gtest/gtest.h>
 
 #include "driver/build_kernels.h"
@@ -98,16 +100,25 @@ TEST(Winograd, ReadsItsInputWhereItLies) {
 }
 
 TEST(Winograd, RowsOfTilesAreLoopsOfTheirOwnWherePatchesAreRead) {
-  // 21 columns are six tiles, which make one row with those of the other rows.
-  const ir::LoopFunc f = tune::choose(convolution(19, 21, "[1, 1, 1, 1]"), machine(), {"w", "b"});
+  // 19 columns are five tiles, which make one row with those of the other rows.
+  const ir::LoopFunc f = tune::choose(convolution(19, 19, "[1, 1, 1, 1]"), machine(), {"w", "b"});
   bool found = false;
   ir::walk(f.body, [&](const ir::For& loop) {
     ir::walk(loop.body, [&](const ir::Block& b) {
-      found = found || (b.name == "winograd_moved" && ir::is_const(loop.extent, 6) &&
+      found = found || (b.name == "winograd_moved" && ir::is_const(loop.extent, 5) &&
                         loop.loop == ir::ForKind::Serial);
     });
   });
   EXPECT_TRUE(found) << ir::print(f);
+}
+
+TEST(Winograd, LeavesASingleTileOfASingleBlockToOthers) {
+  const ir::LoopFunc f = convolution(4, 4, "[1, 1, 1, 1]", {.in = 4, .out = 4});
+  EXPECT_FALSE(tune::winograd_fits(tune::canonical(f), machine()));
+  EXPECT_EQ(tune::wrong_choice(f, machine()), "");
+  const ir::LoopFunc two = convolution(4, 4, "[1, 1, 1, 1]", {.in = 8, .out = 4});
+  EXPECT_TRUE(tune::winograd_fits(tune::canonical(two), machine()));
+  EXPECT_EQ(tune::wrong_choice(two, machine()), "");
 }
 
 TEST(Winograd, RunsBatchesAsAWhole) {

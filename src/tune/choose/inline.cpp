@@ -79,7 +79,8 @@ bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, con
   if (reads <= 1.01) return true;
   const ir::Expr value = producer.values().front();
   const auto* guard = value.as<ir::Guard>();
-  const bool padding = guard && guard->yes.as<ir::Load>() && !ir::has_load(guard->no);
+  const bool padding =
+      guard && guard->yes.as<ir::Load>() && !ir::has_load(guard->no) && !ir::has_load(guard->cond);
   // Tests in the innermost loop of a reduction hinder everything that makes it fast.
   const bool hinders = in_reduction && (has_guard(value) || operations(value) > 0);
   const auto cost = static_cast<double>(operations(value));

@@ -57,8 +57,8 @@ static void prefetch_panels(Schedule& s, const Stage& stage, const Plan& plan, c
   const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   const int64_t lines = up(up(plan.unroll * plan.width() * element, kLine), turns);
   const int64_t products = plan.unroll * plan.tile.rows * plan.tile.vectors;
-  // Tiles of few rows use as many registers and loads as there are. What no cache keeps is waited
-  // for otherwise.
+  // Tiles of few rows use as many registers and loads as there are. What the second
+  // cache does not keep is waited for otherwise.
   const int64_t of_line = all > spec.l2_bytes ? kProductsOfFarLine : kProductsOfLine;
   const bool pays =
       all > spec.l1_bytes && plan.tile.vectors <= plan.tile.rows && lines * of_line <= products;

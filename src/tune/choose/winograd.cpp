@@ -221,11 +221,15 @@ struct Stages {
   int64_t tile;  // results in a row of one
 };
 std::optional<Stages> winograd_stages(const ir::LoopFunc& func, const ir::TargetSpec& spec) {
-  const auto moved = find_stage(func, "winograd_moved"),
+  const auto moved = find_stage(func, "winograd_moved"), down = find_stage(func, "winograd_down"),
              across = find_stage(func, "winograd_across");
-  const auto tile = across ? ir::const_int(across->block->iters[0].extent) : std::nullopt;
-  if (!moved || !tile || moved->kind != StageKind::Map || !ends_in_lanes(*moved, spec))
-    return std::nullopt;
+  // Rows and columns of a patch, lanes, and blocks or tiles to run over.
+  const auto runs_over = [](const std::optional<Stage>& stage, size_t fewest) {
+    return stage && stage->kind == StageKind::Map && stage->block->iters.size() >= fewest;
+  };
+  if (!runs_over(moved, 4) || !runs_over(down, 4) || !runs_over(across, 3)) return std::nullopt;
+  const auto tile = ir::const_int(across->block->iters[0].extent);
+  if (!tile || !ends_in_lanes(*moved, spec)) return std::nullopt;
   for (const Stage& s : stages_of(func))
     if (s.kind == StageKind::Map && s.reads(across->result()) && s.block->iters.size() >= 3 &&
         ends_in_lanes(s, spec))

@@ -7,6 +7,7 @@
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "support/diagnostic.h"
+#include "support/sha256.h"
 #include "support/str.h"
 #include "tune/choose/stage.h"
 #include "tune/measure/task.h"
@@ -64,6 +65,11 @@ std::optional<Core> core_of(const std::string& workload) try {
   return out;
 } catch (const std::exception&) {
   return {};  // of a file: it may be anything
+}
+
+std::string core_hash(const std::string& workload) {
+  const std::optional<Core> core = core_of(workload);
+  return core ? sha256(core->kind.text) : std::string();
 }
 
 std::string for_core(const std::string& point, const Core& from, const Core& to) {

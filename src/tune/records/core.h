@@ -22,6 +22,8 @@ struct Core {
 };
 /// Nothing when the text is no kernel, or reduces nothing.
 std::optional<Core> core_of(const std::string& workload);
+/// What kernels with the same core are found by; empty when there is none.
+std::string core_hash(const std::string& workload);
 
 /// The values of a point's knobs that are about the core, as knobs of the other's kernel; those of
 /// other stages are left out.

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
-#include <set>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <tuple>
@@ -127,12 +125,6 @@ void Records::prepare(Database::Mode mode) {
   database_.run(
       str("PRAGMA application_id = ", kApplication, "; PRAGMA user_version = ", kVersion).c_str());
   all.commit();
-}
-
-/// What kernels with the same core are found by; empty when there is none.
-static std::string core_hash(const std::string& workload) {
-  const std::optional<Core> core = core_of(workload);
-  return core ? sha256(core->kind.text) : std::string();
 }
 
 /// For kernels of a file that had no kinds or cores.
@@ -309,33 +301,6 @@ std::vector<Records::Near> Records::near(const std::string& workload, const std:
     found += choice->record.has_value();
     out.push_back({std::move(choice->record), p.same_kernel, p.same_kind, p.distance});
   }
-  return out;
-}
-
-std::vector<std::string> Records::others(const std::vector<std::string>& workloads,
-                                         const std::string& target) {
-  const auto t = find("target", target);
-  if (!t) return {};
-  std::set<std::string> kinds, cores;
-  for (const std::string& w : workloads) {
-    kinds.insert(sha256(kind_of(w).text));
-    if (const std::string core = core_hash(w); !core.empty()) cores.insert(core);
-  }
-  std::vector<std::string> alike[3];
-  Statement s = database_.prepare(
-      "SELECT w.text, w.kind, w.core FROM record r JOIN workload w ON w.id = r.workload WHERE "
-      "r.target = ? GROUP BY w.id ORDER BY max(r.id) DESC");
-  s.bind(1, *t);
-  while (s.step()) {
-    std::string text = s.text(0);
-    if (std::ranges::count(workloads, text) > 0) continue;
-    alike[kinds.contains(s.text(1))   ? 0
-          : cores.contains(s.text(2)) ? 1
-                                      : 2]
-        .push_back(std::move(text));
-  }
-  std::vector<std::string> out;
-  for (std::vector<std::string>& some : alike) std::ranges::move(some, std::back_inserter(out));
   return out;
 }
 

@@ -59,10 +59,20 @@ class Records {
   };
   std::vector<Near> near(const std::string& workload, const std::string& target, size_t most);
 
-  /// Kernels that have records on a machine, but for those given: first those of the same kind as
-  /// one of them, then those with the same core, then the rest; the newest first.
-  std::vector<std::string> others(const std::vector<std::string>& workloads,
-                                  const std::string& target);
+  /// Programs of one kernel, with times over that of one default schedule.
+  struct Programs {
+    std::string workload;
+    struct Measured {
+      std::string trace;
+      double ratio;
+    };
+    std::vector<Measured> measured;  // from the fastest to the slowest, in even steps
+  };
+  /// So many kernels that were measured on a machine with so many threads, and so many programs of
+  /// each, but for the kernels given: first those of the same kind as one of them, then those with
+  /// the same core, then the rest; the newest first.
+  std::vector<Programs> others(const std::vector<std::string>& workloads, const std::string& target,
+                               int threads, size_t kernels, size_t of_each);
 
   /// One line for each kernel and machine.
   struct Summary {

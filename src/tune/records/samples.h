@@ -11,9 +11,9 @@
 namespace tilewright::tune {
 
 /// What the cost model can learn of a machine before the first trial: programs that were measured
-/// for other kernels than these, most of all for those that are like one of them. Features follow
-/// from a record's texts, so they are always those of today. Tasks are numbered from `first_task`
-/// on. A record that cannot be read any more is left out.
+/// for other kernels than these, most of all for those that are like one of them. Features are
+/// computed anew from a record's texts. Tasks are numbered from `first_task` on. A record that
+/// cannot be read, or any more, is left out.
 std::vector<Sample> samples_of_others(Records& records, const std::vector<std::string>& kernels,
                                       const ir::TargetSpec& target, int kernel_threads,
                                       uint64_t first_task);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <ranges>
 
 #include "schedule/trace.h"
@@ -86,34 +85,38 @@ std::vector<Point> Search::propose(size_t count) {
 
 void Search::State::propose_start(size_t count, std::vector<Point>& out) {
   std::vector<Point> open;
-  const bool learnt = options.strategy == Strategy::Learned && guide.model->has_learnt();
-  for (const Point& p : options.start)
-    if ((learnt || open.size() < count) && space.legal(p) && !seen.contains(p)) open.push_back(p);
-  prepare(open);
-  if (learnt) {
+  size_t tried = 0;  // also in an earlier run
+  for (const Point& p : options.start) {
+    if (!space.legal(p)) continue;
+    if (!seen.contains(p))
+      open.push_back(p);
+    else
+      tried += !at(p).refused;
+  }
+  if (tried >= options.start_trials) return;
+  if (options.strategy == Strategy::Learned && guide.model->has_learnt()) {
+    prepare(open);
     std::erase_if(open, [&](const Point& p) { return at(p).refused; });
-    std::vector<Features> rows;
-    for (const Point& p : open) rows.push_back(*features_of(p));
-    const std::vector<double> scores = guide.model->scores(rows);
-    std::vector<size_t> order(open.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return scores[i]; });
-    std::vector<Point> sorted;
-    for (const size_t i : order) sorted.push_back(std::move(open[i]));
-    open = std::move(sorted);
+    std::ranges::stable_sort(open, std::greater(),
+                             [&](const Point& p) { return guide.model->score(*features_of(p)); });
+  } else {
+    prepare(
+        {open.begin(), open.begin() + static_cast<std::ptrdiff_t>(std::min(count, open.size()))});
   }
   for (const Point& p : open)
-    if (out.size() < count && started < options.start_trials && take(p)) {
+    if (out.size() < count && tried < options.start_trials && take(p)) {
       out.push_back(p);
-      ++started;
+      ++tried;
     }
 }
 
 std::vector<Point> Search::State::next(size_t count) {
   std::vector<Point> out;
+  std::erase_if(suggested, [&](const Point& p) { return seen.contains(p) || !space.legal(p); });
+  prepare(suggested);
   for (const Point& p : suggested | std::views::reverse)
-    if (out.size() < count && space.legal(p) && take(p)) out.push_back(p);
-  if (out.size() < count && started < options.start_trials) propose_start(count, out);
+    if (out.size() < count && take(p)) out.push_back(p);
+  if (out.size() < count) propose_start(count, out);
   const bool small =
       space.size().exact && space.size().points <= static_cast<double>(options.small);
   if (!why_done().empty()) return out;

@@ -31,7 +31,6 @@ struct Search::State {
   std::unordered_map<Point, Applied, PointHash> applied;
   std::vector<Point> scheduled;  // those of them that were not refused, in order
   std::vector<Point> suggested;  // to propose next, the last first
-  size_t started = 0;            // points of options.start that were proposed
   std::optional<Point> cursor;   // of the grid
   bool exhausted = false;
   size_t refused = 0;
@@ -58,7 +57,7 @@ struct Search::State {
   /// All of them, at the same time where options say so: what at() gives afterwards.
   void prepare(const std::vector<Point>& points);
 
-  /// Adds points of options.start.
+  /// Adds points of options.start, in the order of a model that has learnt.
   void propose_start(size_t count, std::vector<Point>& out);
   /// What Search::propose gives, and Search::why_done.
   std::vector<Point> next(size_t count);

@@ -76,17 +76,52 @@ TEST_F(RecordsFile, KeepsFailuresThatHaveNoTimes) {
 
 TEST_F(RecordsFile, OtherKernelsAreThoseOfTheMachineTheMostAlikeFirst) {
   Records records(path_, Mode::Create);
-  const auto add = [&](const std::string& workload, const std::string& target) {
+  const auto add = [&](const std::string& workload, const std::string& target, int threads = 1) {
     Record r = numbered_record(1);
     r.workload = workload;
     r.target = target;
+    r.threads = threads;
     records.add(std::span(&r, 1));
   };
   for (const char* text : {"product 64 32", "sum 8", "scan 9", "product 128 32"}) add(text, "here");
   add("product 32 32", "there");
-  EXPECT_EQ(records.others({"product 128 32"}, "here"),
-            (std::vector<std::string>{"product 64 32", "scan 9", "sum 8"}));
-  EXPECT_TRUE(records.others({"product 128 32"}, "nowhere").empty());
+  add("product 16 32", "here", 2);
+  const auto names = [&](size_t most) {
+    std::vector<std::string> out;
+    for (const auto& p : records.others({"product 128 32"}, "here", 1, most, 9)) {
+      out.push_back(p.workload);
+      EXPECT_EQ(p.measured.size(), 1u);
+    }
+    return out;
+  };
+  EXPECT_EQ(names(9), (std::vector<std::string>{"product 64 32", "scan 9", "sum 8"}));
+  EXPECT_EQ(names(2), (std::vector<std::string>{"product 64 32", "scan 9"}));
+  EXPECT_TRUE(records.others({}, "nowhere", 1, 9, 9).empty());
+}
+
+TEST_F(RecordsFile, ProgramsOfOtherKernelsGoFromTheFastestToTheSlowest) {
+  Records records(path_, Mode::Create);
+  const auto add = [&](double ratio, const std::string& compiler, Verdict verdict = Verdict::Ok) {
+    Record r = numbered_record(5);
+    r.trace = std::to_string(ratio);
+    r.compiler = compiler;
+    r.measurement.verdict = verdict;
+    r.measurement.ratio = {ratio, ratio, ratio};
+    records.add(std::span(&r, 1));
+  };
+  add(0.5, "older");  // than another default schedule, maybe
+  for (int i = 0; i < 61; ++i) add(1.5 + 0.25 * i, "newest");
+  add(0.25, "newest", Verdict::Crashed);
+  add(1e300, "newest");
+  add(0, "newest");
+  const auto all = records.others({}, "machine", 1, 9, 4);
+  ASSERT_EQ(all.size(), 1u);
+  std::vector<double> ratios;
+  for (const auto& m : all[0].measured) {
+    EXPECT_EQ(m.trace, std::to_string(m.ratio));
+    ratios.push_back(m.ratio);
+  }
+  EXPECT_EQ(ratios, (std::vector<double>{1.5, 6.5, 11.5, 16.5}));
 }
 
 TEST_F(RecordsFile, BestIsTheFastestThatWorks) {

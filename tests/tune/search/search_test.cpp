@@ -230,6 +230,18 @@ TEST(Search, StartsInTheOrderOfAModelThatHasLearnt) {
   for (size_t i = 5; i < 8; ++i) EXPECT_NE(proposed[i], start[5]) << "5 are enough";
 }
 
+TEST(Search, CountsWhatAnEarlierRunStartedWith) {
+  const Space space = cpu_space(matmul(), wide_machine());
+  ir::Random random(9);
+  std::vector<Point> start;
+  for (int i = 0; i < 6; ++i) start.push_back(*space.random(random));
+  Search search(space, {.strategy = Strategy::Random, .start = start, .start_trials = 4});
+  search.report({{start[0], 1}, {start[2], 1}, {start[4], 1}});
+  const std::vector<Point> batch = search.propose(3);
+  EXPECT_EQ(batch.at(0), start[1]);
+  for (const Point& p : {batch.at(1), batch.at(2)}) EXPECT_EQ(std::ranges::count(start, p), 0);
+}
+
 TEST(Search, TriesSuggestionsFirstTheLatestBeforeAll) {
   const Space space = cpu_space(matmul(), wide_machine());
   ir::Random random(9);
