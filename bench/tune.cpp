@@ -258,15 +258,14 @@ std::vector<std::vector<tune::Sample>> lessons_of(const std::vector<Bench>& benc
     for (size_t n = 0; n < count; ++n) {
       const auto& [ratio, text] = known[n * known.size() / count];
       const ir::LoopFunc scheduled = bench.space.apply(bench.space.decode(text)).func();
-      out[i].push_back({tune::features_of(scheduled, bench.task->target, bench.task->constants),
-                        ratio, i + 1});
+      out[i].push_back(
+          {tune::features_of(scheduled, bench.task->target, bench.task->constants), ratio, i + 1});
     }
   });
   return out;
 }
 
-void print_trials(std::vector<Bench>& benches, const std::vector<Method>& methods,
-                  uint64_t seeds) {
+void print_trials(std::vector<Bench>& benches, const std::vector<Method>& methods, uint64_t seeds) {
   std::printf("%-24s %10s %12s", "task", "points", "best speed");
   for (const Method& m : methods) std::printf(" %10s", m.name.c_str());
   std::printf("   trials to 90 %%, median of %lu seeds\n", static_cast<unsigned long>(seeds));
@@ -386,8 +385,7 @@ int main(int argc, char** argv) try {
   }
   std::vector<Method> methods;
   std::istringstream list(options["--strategies"]);
-  for (std::string each; std::getline(list, each, ',');)
-    methods.push_back(method_from_name(each));
+  for (std::string each; std::getline(list, each, ',');) methods.push_back(method_from_name(each));
   add(bench::model_cases(block));
   const auto run_all = [&](const Method& method, uint64_t seed,
                            const std::vector<std::vector<tune::Sample>>& lessons) {

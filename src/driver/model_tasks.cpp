@@ -58,7 +58,9 @@ TimedModel::TimedModel(const graph::Graph& model, const ModelOptions& options, i
   for (const graph::Constant& input : module_.inputs()) shapes.push_back(input->shape);
   const runtime::LoadedModule& loaded = *runtime::from_c(module_.module().get());
   calls_.resize(kernels().size());
-  for (const PlanStep& step : plan_steps(loaded.view(), loaded.variant(), shapes).steps) {
+  const PlanSteps plan = plan_steps(loaded.view(), loaded.variant(), shapes);
+  arena_bytes_ = plan.arena_bytes;
+  for (const PlanStep& step : plan.steps) {
     if (step.kernel == kNone) continue;
     kernel_of_[step.instruction] = step.kernel;
     Calls& calls = calls_.at(step.kernel);
@@ -125,7 +127,10 @@ std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target,
     to.roof_seconds += calls.count * least.seconds;
     constants += calls.count * least.constants;
   }
-  for (const auto& task : made) task->between = static_cast<int64_t>(constants);
+  for (const auto& task : made) {
+    task->between = static_cast<int64_t>(constants);
+    task->arena = model.arena_bytes();
+  }
   double whole = 0;
   for (const ModelTask& t : all) whole += t.seconds;
   std::erase_if(all, [&](const ModelTask& t) { return t.seconds < kLeastShare * whole; });

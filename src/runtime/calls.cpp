@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of kernels and host operators.
 #include <cinttypes>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "module/plan_ops.h"
 #include "runtime/context.h"
+#include "runtime/large_pages.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -24,11 +24,9 @@ tw_status Context::grow(Memory& memory, int64_t bytes, const char* what) {
   if (bytes <= static_cast<int64_t>(memory.bytes)) return TW_OK;
   if (memory.data != nullptr) allocator_.put(memory.data, memory.bytes);
   memory = {};
-  // Large memory on large pages: fewer misses of the address cache.
-  constexpr int64_t kLargePage = 2 << 20;
-  const bool large = bytes >= 2 * kLargePage;
+  const bool large = on_large_pages(bytes);
   void* data = allocator_.get(static_cast<size_t>(bytes), large ? kLargePage : kAlignment);
-  if (data != nullptr && large) madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  if (data != nullptr && large) use_large_pages(data, bytes);
   if (data == nullptr)
     return fail(TW_OUT_OF_MEMORY, "no memory for %s of %" PRId64 " bytes", what, bytes);
   memory = {data, static_cast<size_t>(bytes)};

@@ -9,6 +9,7 @@
 #include "ir/interpret/array.h"
 #include "ir/operand.h"
 #include "ir/rewrite.h"
+#include "runtime/large_pages.h"
 #include "support/str.h"
 #include "tune/measure/build.h"
 
@@ -57,10 +58,12 @@ std::string difference_of(ir::Elem elem, int64_t elements, bool from_floats, con
 
 }  // namespace
 
-Memory::Memory(int64_t bytes) : size_(bytes) {
-  const int64_t whole = (bytes + kAlignment) / kAlignment * kAlignment;
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<size_t>(whole))));
+Memory::Memory(int64_t bytes, Pages pages) : size_(bytes) {
+  const int64_t unit = pages == Pages::Large ? runtime::kLargePage : kAlignment;
+  const auto whole = static_cast<size_t>((bytes + unit) / unit * unit);
+  data_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<size_t>(unit), whole)));
   if (!data_) throw std::bad_alloc();
+  if (pages == Pages::Large) runtime::use_large_pages(data_.get(), static_cast<int64_t>(whole));
 }
 
 Arguments::Arguments(const Task& task) : params_(task.func.params), inputs_(inputs_of(task.func)) {

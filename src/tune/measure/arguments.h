@@ -14,7 +14,8 @@ namespace tilewright::tune {
 /// Memory as kernels want it.
 class Memory {
  public:
-  explicit Memory(int64_t bytes);
+  enum class Pages : uint8_t { Small, Large };
+  explicit Memory(int64_t bytes, Pages pages = Pages::Small);
   std::byte* data() const { return data_.get(); }
   int64_t size() const { return size_; }
 

@@ -5,6 +5,7 @@
 
 #include "arith/context.h"
 #include "ir/rewrite.h"
+#include "runtime/large_pages.h"
 #include "target/host.h"
 
 namespace tilewright::tune {
@@ -84,8 +85,14 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
     }
     for (size_t i = arguments.inputs(); i < arguments.count(); ++i) set.push_back(buffers[s][i]);
   }
-  host_.workspace = memory_.emplace_back(code.shared_bytes).data();
-  host_.scratch = memory_.emplace_back(code.worker_bytes * host.workers).data();
+  const auto as_in_a_run = [&](int64_t bytes) {
+    return memory_
+        .emplace_back(bytes,
+                      runtime::on_large_pages(bytes) ? Memory::Pages::Large : Memory::Pages::Small)
+        .data();
+  };
+  host_.workspace = as_in_a_run(code.shared_bytes);
+  host_.scratch = as_in_a_run(code.worker_bytes * host.workers);
   host_.scratch_bytes = code.worker_bytes;
 }
 

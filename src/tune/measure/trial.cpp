@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <unistd.h>
+#include <utility>
 
+#include "runtime/large_pages.h"
 #include "support/str.h"
 #include "tune/measure/in_turn.h"
 #include "tune/measure/sandbox.h"
@@ -37,25 +39,63 @@ tw_host host_of(runtime::ThreadPool* pool) {
           .workers = 1};
 }
 
-/// Calls in a row, on one set of arguments after the other, from the first on.
-class Timed {
+/// What the other kernels of a model leave in the second cache between two calls of one: what the
+/// one before it has written, but nothing of its workspace, constants and code.
+class OtherKernels {
  public:
-  Timed(const LoadedCode& code, size_t sets, size_t first, bool warm)
-      : code_(code), first_(first), sets_(sets), warm_(warm) {}
-  /// Seconds of one of `calls` calls.
-  double operator()(int calls) {
-    if (warm_ && calls > 1) call();
-    const Clock::time_point start = Clock::now();
-    for (int i = 0; i < calls; ++i) call();
-    return seconds_since(start) / calls;
+  explicit OtherKernels(const ir::TargetSpec& target)
+      : memory_(2 * target.l2_bytes, Memory::Pages::Large) {
+    std::memset(memory_.data(), 1, static_cast<size_t>(memory_.size()));
+  }
+  void run(std::span<const std::span<const std::byte>> near) {
+    read({memory_.data(), static_cast<size_t>(memory_.size())});
+    for (const std::span<const std::byte> bytes : near) read(bytes);
   }
 
  private:
-  void call() { code_.call(first_ + next_++ % sets_); }
+  void read(std::span<const std::byte> bytes) {
+    int sum = 0;
+    for (size_t i = 0; i < bytes.size(); i += kLine) sum += static_cast<int>(bytes[i]);
+    sum_ = sum;
+  }
+
+  static constexpr size_t kLine = 64;
+  Memory memory_;
+  volatile int sum_ = 0;  // or nothing would be read
+};
+
+/// Calls in a row, on one set of arguments after the other, from the first on.
+class Timed {
+ public:
+  Timed(const LoadedCode& code, const ArgumentSets& sets, size_t first, bool warm,
+        OtherKernels* others)
+      : code_(code), sets_(sets), first_(first), warm_(warm), others_(others) {}
+  /// Seconds of one of `calls` calls.
+  double operator()(int calls) {
+    if (warm_ && calls > 1) call();
+    if (!others_ || calls > 1) {
+      const Clock::time_point start = Clock::now();
+      for (int i = 0; i < calls; ++i) call();
+      return seconds_since(start) / calls;
+    }
+    others_->run(sets_.near(set()));
+    const Clock::time_point start = Clock::now();
+    call();
+    return seconds_since(start);
+  }
+
+ private:
+  size_t set() const { return first_ + next_ % sets_.count(); }
+  void call() {
+    code_.call(set());
+    ++next_;
+  }
 
   const LoadedCode& code_;
-  size_t first_, sets_, next_ = 0;
+  const ArgumentSets& sets_;
+  size_t first_, next_ = 0;
   bool warm_;  // before several: what the other one of a pair took from the caches comes back
+  OtherKernels* others_;
 };
 
 /// How the results in set 0 differ from the reference's; empty when they do not.
@@ -117,7 +157,10 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
             .ratio = {ratio, ratio, ratio}};
   }
   const bool warm = far_bytes(task) == 0;
-  Timed candidate(mine, sets.count(), 0, warm), its(other, sets.count(), sets.count(), warm);
+  std::optional<OtherKernels> others;
+  if (!warm) others.emplace(task.target);
+  OtherKernels* between = others ? &*others : nullptr;
+  Timed candidate(mine, sets, 0, warm, between), its(other, sets, sets.count(), warm, between);
   return in_turn(candidate, its, options.sample_seconds, options.repeats);
 }
 
@@ -144,6 +187,17 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task, const T
   const bool stays = 2 * others <= target.l2_bytes;
   const size_t near = stays ? 1 : parts(2 * target.l2_bytes, others);
   count_ = std::lcm(copies_, near);  // neither comes twice in a row
+  // A run has its values in one memory.
+  std::byte* next = nullptr;
+  const int64_t all = 2 * static_cast<int64_t>(near) *
+                      (others + kAlignment * static_cast<int64_t>(arguments.count()));
+  if (runtime::on_large_pages(std::max(task.arena, others)))
+    next = memory_.emplace_back(all, Memory::Pages::Large).data();
+  const auto memory_for = [&](size_t i) {
+    if (!next || constant(i)) return memory_.emplace_back(arguments.bytes(i)).data();
+    return std::exchange(next,
+                         next + (arguments.bytes(i) + kAlignment - 1) / kAlignment * kAlignment);
+  };
   for (size_t s = 0; s < 2 * count_; ++s) {
     const size_t kernel = s / count_;
     std::vector<void*>& set = buffers_.emplace_back();
@@ -161,10 +215,15 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task, const T
                          : nullptr) {
         set.push_back(part);
       } else {
-        set.push_back(memory_.emplace_back(arguments.bytes(i)).data());
+        set.push_back(memory_for(i));
         restore(s, i);
       }
     }
+    std::vector<std::span<const std::byte>>& near_of_set = near_.emplace_back();
+    for (size_t i = 0; stays && i < arguments.count(); ++i)
+      if (!constant(i))
+        near_of_set.emplace_back(static_cast<const std::byte*>(set[i]),
+                                 static_cast<size_t>(arguments.bytes(i)));
   }
 }
 
@@ -222,7 +281,7 @@ void run_reference(const Task& task, const Reference& reference, std::byte* shar
     if (a.bytes(i) > 0) std::memcpy(to, sets.buffers()[0][i], static_cast<size_t>(a.bytes(i)));
     to += (a.bytes(i) + kAlignment - 1) / kAlignment * kAlignment;
   }
-  Timed timed(code, sets.count(), 0, false);
+  Timed timed(code, sets, 0, false, nullptr);
   double seconds = timed(1);
   if (seconds < 0.05) seconds = std::min(seconds, timed(3));
   std::memcpy(shared, &seconds, sizeof seconds);

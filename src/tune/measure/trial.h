@@ -49,6 +49,8 @@ class ArgumentSets {
   /// Of one kernel; those of the other one follow.
   size_t count() const { return count_; }
   size_t copies_of_constants() const { return copies_; }
+  /// What is in the second cache when a kernel is called on the set.
+  const std::vector<std::span<const std::byte>>& near(size_t set) const { return near_[set]; }
   /// Everything as before the first call.
   void restore(size_t set) const;
 
@@ -59,6 +61,7 @@ class ArgumentSets {
   size_t copies_ = 1, count_ = 1;
   std::vector<Memory> memory_;
   std::vector<std::vector<void*>> buffers_;
+  std::vector<std::vector<std::span<const std::byte>>> near_;
 };
 
 /// How a candidate becomes code: build_native, but for back ends and tests of their own.

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 
 #include "tune/measure/tasks.h"
@@ -97,6 +98,39 @@ TEST(ArgumentSets, WhatFitsTheSecondCacheStaysThere) {
   EXPECT_EQ(sets.count(), sets.copies_of_constants());
   EXPECT_EQ(places(sets, 0), 2u);
   EXPECT_EQ(places(sets, 1), 2 * sets.count());
+  for (size_t s = 0; s < 2 * sets.count(); ++s) {
+    ASSERT_EQ(sets.near(s).size(), 2u) << "what is read and written, not the constant";
+    EXPECT_EQ(sets.near(s)[0].data(), sets.buffers()[s][0]);
+    EXPECT_EQ(sets.near(s)[1].data(), sets.buffers()[s][2]);
+  }
+  task.target.l2_bytes = 16 << 10;
+  const ArgumentSets more(arguments, task, {{{0, 1}, {0, 1}}}, nullptr);
+  EXPECT_TRUE(more.near(0).empty());
+}
+
+TEST(ArgumentSets, LieInOneMemoryWhereTheModelsValuesHaveLargePages) {
+  Task task = task_in(1 << 20);
+  task.arena = 5 << 20;
+  Arguments arguments(task);
+  arguments.fill(1);
+  const ArgumentSets sets(arguments, task, {{{0, 1}, {0, 1}}}, nullptr);
+  const auto at = [&](size_t set, size_t i) {
+    return reinterpret_cast<uintptr_t>(sets.buffers()[set][i]);
+  };
+  EXPECT_EQ(at(0, 0) % (2 << 20), 0u);
+  std::map<uintptr_t, uintptr_t> parts;  // begin, end
+  for (size_t s = 0; s < 2 * sets.count(); ++s)
+    for (const size_t i : {size_t{0}, size_t{2}}) {
+      EXPECT_EQ(at(s, i) % 64, 0u);
+      EXPECT_EQ(at(s, i) >> 21, at(0, 0) >> 21) << "all of it is less than a large page";
+      parts[at(s, i)] = at(s, i) + static_cast<uintptr_t>(arguments.bytes(i));
+    }
+  EXPECT_EQ(parts.size(), 8u);
+  uintptr_t end = 0;
+  for (const auto& [first, last] : parts) {
+    EXPECT_LE(end, first) << "they lie apart";
+    end = last;
+  }
 }
 
 TEST(ArgumentSets, TheTwoKernelsShareNothingThatIsCopied) {
