@@ -18,7 +18,7 @@
 #include "frontend/onnx/import.h"
 #include "kernel_facts.h"
 #include "kernel_times.h"
-#include "module/writer.h"
+#include "module/in_memory.h"
 #include "runtime/api.h"
 #include "target/host.h"
 
@@ -56,7 +56,7 @@ Arguments parse(int argc, char** argv) {
 nlohmann::json run(const Arguments& arguments) {
   const graph::Graph graph = frontend::onnx::read_model(std::filesystem::path(arguments.model), {});
   const driver::CompiledModel compiled = driver::compile_with_report(graph, arguments.options);
-  driver::LoadedModule module(module_bytes(compiled.module), 1);
+  driver::LoadedModule module(module_in_memory(compiled.module), 1);
   if (arguments.inputs.empty())
     module.set_random_inputs(1);
   else

@@ -8,7 +8,7 @@
 #include "driver/kernel_cache.h"
 #include "driver/machine.h"
 #include "frontend/onnx/import.h"
-#include "module/writer.h"
+#include "module/in_memory.h"
 #include "progress.h"
 
 namespace tilewright::cli {
@@ -80,7 +80,8 @@ driver::ModelOptions ModelArguments::options() const {
 
 driver::LoadedModule load(const ModelArguments& a, int threads) {
   if (a.is_module()) return driver::LoadedModule(std::filesystem::path(a.model), threads);
-  return driver::LoadedModule(module_bytes(driver::compile_model(a.read(), a.options())), threads);
+  return driver::LoadedModule(module_in_memory(driver::compile_model(a.read(), a.options())),
+                              threads);
 }
 
 void write_text(const std::string& text, const std::string& path) {

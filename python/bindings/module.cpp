@@ -7,12 +7,13 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <span>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
-#include "module/writer.h"
+#include "module/in_memory.h"
 #include "values.h"
 
 namespace nb = nanobind;
@@ -37,48 +38,48 @@ struct File {
   int fd;
 };
 
-/// The bytes of a module at an address that the runtime takes: a mapped file, or a copy.
+/// The bytes of a module at an address that the runtime takes: a mapped file, or memory.
 class Memory {
  public:
-  explicit Memory(const nb::bytes& bytes) : size_(bytes.size()) {
-    if (size_ == 0) return;
-    map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    std::memcpy(data_, bytes.c_str(), size_);
-  }
-  explicit Memory(const std::string& path)
-      : Memory(File(open(path.c_str(), O_RDONLY | O_CLOEXEC), path), path) {}
-  Memory(const File& file, const std::string& what) {
+  explicit Memory(ModuleMemory memory) : memory_(std::move(memory)), bytes_(memory_.span()) {}
+  explicit Memory(const std::string& path) {
+    const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
     struct stat about{};
-    if (fstat(file.fd, &about) != 0) fail(what, errno);
-    size_ = static_cast<size_t>(about.st_size);
-    if (size_ > 0) map(MAP_PRIVATE, file.fd);
+    if (fstat(file.fd, &about) != 0) fail(path, errno);
+    const auto size = static_cast<size_t>(about.st_size);
+    if (size == 0) return;
+    void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd, 0);
+    if (data == MAP_FAILED) throw std::bad_alloc();
+    bytes_ = {static_cast<const std::byte*>(data), size};
   }
   ~Memory() {
-    if (size_ > 0) munmap(data_, size_);
+    if (memory_.size() == 0 && !bytes_.empty())
+      munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-  const void* data() const { return data_; }
-  size_t size() const { return size_; }
+  const void* data() const { return bytes_.data(); }
+  size_t size() const { return bytes_.size(); }
 
  private:
-  void map(int flags, int file) {
-    data_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, flags, file, 0);
-    if (data_ == MAP_FAILED) {
-      size_ = 0;
-      throw std::bad_alloc();
-    }
-  }
-
-  size_t size_ = 0;
-  void* data_ = nullptr;
+  ModuleMemory memory_;  // empty where it is a file
+  std::span<const std::byte> bytes_;
 };
+
+ModuleMemory copy_of(const nb::bytes& bytes) {
+  ModuleMemory out(bytes.size());
+  if (out.size() < bytes.size()) throw std::bad_alloc();
+  if (bytes.size() > 0) std::memcpy(out.data(), bytes.c_str(), bytes.size());
+  return out;
+}
 
 class Module {
  public:
-  Module(const nb::bytes& twm, int32_t threads) : memory_(twm), threads_(threads) { load(); }
+  Module(const nb::bytes& twm, int32_t threads) : Module(copy_of(twm), threads) {}
   Module(const std::string& path, int32_t threads) : memory_(path), threads_(threads) { load(); }
-  Module(const File& file, int32_t threads) : memory_(file, "module"), threads_(threads) { load(); }
+  Module(ModuleMemory memory, int32_t threads) : memory_(std::move(memory)), threads_(threads) {
+    load();
+  }
   ~Module() {
     for (tw_context* context : idle_) tw_context_release(context);
     tw_module_release(module_);
@@ -212,10 +213,9 @@ class Module {
 }  // namespace
 
 nb::object loaded(const tilewright::Module& compiled, int32_t threads) {
-  const std::string what = "memory for the module";
-  const File file(memfd_create("tilewright", MFD_CLOEXEC), what);
-  if (!write_module(compiled, file.fd)) fail(what, errno);
-  return nb::cast(new Module(file, threads), nb::rv_policy::take_ownership);
+  ModuleMemory memory = module_in_memory(compiled);
+  if (memory.size() == 0) throw std::bad_alloc();
+  return nb::cast(new Module(std::move(memory), threads), nb::rv_policy::take_ownership);
 }
 
 void bind_module(nb::module_& m) {

@@ -11,7 +11,7 @@
 #include "driver/run_model.h"
 #include "graph/op_def.h"
 #include "graph/pipeline.h"
-#include "module/writer.h"
+#include "module/in_memory.h"
 #include "support/str.h"
 
 namespace tilewright::driver {
@@ -40,7 +40,7 @@ std::vector<Constant> in_order(const Graph& model,
 
 std::vector<frontend::NamedTensor> compiled(const Graph& model, const ModelOptions& options,
                                             const std::vector<frontend::NamedTensor>& inputs) {
-  LoadedModule module(module_bytes(compile_model(model, options)), 1);
+  LoadedModule module(module_in_memory(compile_model(model, options)), 1);
   module.set_inputs(inputs);
   module.run();
   return module.outputs();

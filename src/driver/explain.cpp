@@ -10,7 +10,7 @@
 #include "driver/run_model.h"
 #include "graph/op_def.h"
 #include "graph/pipeline.h"
-#include "module/writer.h"
+#include "module/in_memory.h"
 #include "runtime/api.h"
 #include "support/str.h"
 
@@ -218,7 +218,7 @@ Explanation explain_model(const graph::Graph& model, const ExplainOptions& optio
   ModelOptions one = options.model;
   one.more_targets.clear();
   const CompiledModel compiled = compile_with_report(model, one);
-  LoadedModule module(module_bytes(compiled.module), options.threads);
+  LoadedModule module(module_in_memory(compiled.module), options.threads);
   const GraphFacts facts(compiled);
   return explain(module, options, &facts);
 }

@@ -6,7 +6,7 @@
 
 #include "driver/kernel_work.h"
 #include "driver/plan_steps.h"
-#include "module/writer.h"
+#include "module/in_memory.h"
 #include "runtime/api.h"
 #include "tune/measure/arguments.h"
 
@@ -48,7 +48,7 @@ Least least_of(const BuiltKernel& kernel, const tune::Task& task, const Roofs& r
 TimedModel::TimedModel(const graph::Graph& model, const ModelOptions& options, int threads,
                        const std::vector<frontend::NamedTensor>& inputs)
     : compiled_(compile_with_report(model, options)),
-      module_(module_bytes(compiled_.module), threads) {
+      module_(module_in_memory(compiled_.module), threads) {
   if (inputs.empty())
     module_.set_random_inputs(1);
   else

@@ -10,7 +10,7 @@
 #include "driver/run_model.h"
 #include "graph/op_def.h"
 #include "graph/print.h"
-#include "module/writer.h"
+#include "module/in_memory.h"
 #include "ops/program_of.h"
 #include "support/str.h"
 #include "tune/choose/canonical.h"
@@ -146,7 +146,7 @@ std::string culprit_of(const Repro& repro, const ModelOptions& options, double t
   if (!close(repro.want, run_reference(repro.graph, constants(repro.inputs)), tolerance))
     return "the interpreter gives the same wrong value: the operator's definition or its import is "
            "at fault";
-  LoadedModule module(module_bytes(compile_model(repro.graph, options)), 1);
+  LoadedModule module(module_in_memory(compile_model(repro.graph, options)), 1);
   module.set_inputs(repro.inputs);
   module.run();
   if (close(repro.want, constants(module.outputs()), tolerance))

@@ -31,15 +31,6 @@ auto in_words(F&& f) {
   }
 }
 
-std::byte* aligned_copy(std::span<const std::byte> bytes) {
-  constexpr size_t kPage = 4096;
-  auto* copy =
-      static_cast<std::byte*>(std::aligned_alloc(kPage, (bytes.size() + kPage) / kPage * kPage));
-  if (!copy) throw std::bad_alloc();
-  std::memcpy(copy, bytes.data(), bytes.size());
-  return copy;
-}
-
 Constant constant_of(const tw::Value& value, const std::string& name) {
   if (value.kind() != TW_TENSOR && value.kind() != TW_STRINGS)
     throw Error({.code = "driver.output.kind",
@@ -67,9 +58,12 @@ LoadedModule::LoadedModule(const std::filesystem::path& path, int threads)
       context_(in_words([&] { return tw::Context(module_, threads_option(threads)); })),
       inputs_(static_cast<size_t>(module_.inputs())) {}
 
-LoadedModule::LoadedModule(std::span<const std::byte> bytes, int threads)
-    : bytes_(aligned_copy(bytes)),
-      module_(in_words([&] { return tw::Module::load({bytes_.get(), bytes.size()}); })),
+LoadedModule::LoadedModule(ModuleMemory bytes, int threads)
+    : bytes_(std::move(bytes)),
+      module_(in_words([&] {
+        if (bytes_.size() == 0) throw std::bad_alloc();
+        return tw::Module::load(bytes_.span());
+      })),
       context_(in_words([&] { return tw::Context(module_, threads_option(threads)); })),
       inputs_(static_cast<size_t>(module_.inputs())) {}
 

@@ -2,23 +2,21 @@
 // Running a module on files of tensors, and measuring it.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "frontend/npz.h"
+#include "module/in_memory.h"
 #include "tilewright/runtime.hpp"
 
 namespace tilewright::driver {
 
-/// A module with a context to run it, from a `.twm` file or from bytes that it keeps.
+/// A module with a context to run it, from a `.twm` file or in memory of its own.
 class LoadedModule {
  public:
   LoadedModule(const std::filesystem::path& path, int threads);
-  LoadedModule(std::span<const std::byte> bytes, int threads);
+  LoadedModule(ModuleMemory bytes, int threads);
 
   /// Inputs by name; what is missing is an Error that lists what the module wants.
   void set_inputs(const std::vector<frontend::NamedTensor>& inputs);
@@ -35,10 +33,7 @@ class LoadedModule {
  private:
   void set(int32_t i, graph::Constant value);
 
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  std::unique_ptr<std::byte[], Free> bytes_;  // where the runtime can use them in place
+  ModuleMemory bytes_;  // nothing where it is a file
   tw::Module module_;
   tw::Context context_;
   std::vector<graph::Constant> inputs_;  // kept while the context looks at them

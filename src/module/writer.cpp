@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "module/format.h"
+#include "module/in_memory.h"
 #include "support/bare/checksum.h"
 
 namespace tilewright {
@@ -327,16 +328,17 @@ std::string write_module(const Module& module, const std::string& path) {
   return "";
 }
 
-std::vector<std::byte> module_bytes(const Module& module) {
+ModuleMemory module_in_memory(const Module& module) {
   const Layout layout(module);
-  std::vector<std::byte> all;
-  all.reserve(layout.file_bytes());
+  ModuleMemory out(layout.file_bytes());
+  if (out.size() == 0) return out;
+  std::byte* next = out.data();
   layout.write([&](const void* data, size_t bytes) {
-    const auto* p = static_cast<const std::byte*>(data);
-    all.insert(all.end(), p, p + bytes);
+    std::memcpy(next, data, bytes);
+    next += bytes;
     return true;
   });
-  return all;
+  return out;
 }
 
 }  // namespace tilewright

@@ -17,7 +17,4 @@ std::string write_module(const Module& module, const std::string& path);
 /// The same bytes to an open file; false, with errno, when that fails.
 bool write_module(const Module& module, int descriptor);
 
-/// The same bytes in memory, aligned as the runtime needs them to be used in place.
-std::vector<std::byte> module_bytes(const Module& module);
-
 }  // namespace tilewright

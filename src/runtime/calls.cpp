@@ -5,7 +5,7 @@
 
 #include "module/plan_ops.h"
 #include "runtime/context.h"
-#include "runtime/large_pages.h"
+#include "support/bare/large_pages.h"
 
 namespace tilewright::runtime {
 namespace {

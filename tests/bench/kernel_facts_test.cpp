@@ -5,7 +5,7 @@
 
 #include "driver/run_model.h"
 #include "graph/parse.h"
-#include "module/writer.h"
+#include "module/in_memory.h"
 #include "ops/all.h"
 #include "runtime/api.h"
 #include "target/host.h"
@@ -21,7 +21,7 @@ KernelFacts facts(const char* text, std::vector<std::vector<int64_t>> inputs) {
   options.threads = 1;
   const driver::CompiledModel compiled =
       driver::compile_with_report(graph::parse(text, ops::find), options);
-  driver::LoadedModule module(module_bytes(compiled.module), 1);
+  driver::LoadedModule module(module_in_memory(compiled.module), 1);
   const runtime::LoadedModule& loaded = *runtime::from_c(module.module().get());
   return facts_of(compiled, driver::plan_steps(loaded.view(), loaded.variant(), inputs)).at(0);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/kernel_cache.h"
 
+#include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/module_bytes.h"
 #include "driver/model.h"
 #include "driver/run_model.h"
 #include "graph/parse.h"
@@ -52,7 +54,9 @@ class KernelCaches : public testing::Test {
   int64_t entries() const { return KernelCache(folder_).files().usage().entries; }
 
   static std::vector<std::byte> run(const std::vector<std::byte>& bytes) {
-    LoadedModule module(bytes, 1);
+    ModuleMemory memory(bytes.size());
+    std::memcpy(memory.data(), bytes.data(), bytes.size());
+    LoadedModule module(std::move(memory), 1);
     module.set_random_inputs(7);
     module.run();
     const graph::Constant y = module.outputs().at(0).value;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "common/module_bytes.h"
 #include "driver/model.h"
 #include "driver/plan_arena.h"
 #include "driver/variants.h"

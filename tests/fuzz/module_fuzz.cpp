@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "common/module_bytes.h"
 #include "module/format.h"
 #include "module/plan_builder.h"
 #include "module/writer.h"

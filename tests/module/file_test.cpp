@@ -5,6 +5,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "common/module_bytes.h"
 #include "module/format.h"
 #include "module/sample.h"
 #include "module/verify.h"

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "common/module_bytes.h"
 #include "module/plan_ops.h"
 #include "module/sample.h"
 #include "module/view.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/module_bytes.h"
 #include "module/sample.h"
 #include "tilewright/runtime.hpp"
 

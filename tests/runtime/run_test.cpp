@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/module_bytes.h"
 #include "runtime/fixtures.h"
 
 namespace tilewright {

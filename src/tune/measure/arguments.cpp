@@ -9,7 +9,7 @@
 #include "ir/interpret/array.h"
 #include "ir/operand.h"
 #include "ir/rewrite.h"
-#include "runtime/large_pages.h"
+#include "support/bare/large_pages.h"
 #include "support/str.h"
 #include "tune/measure/build.h"
 
@@ -58,12 +58,16 @@ std::string difference_of(ir::Elem elem, int64_t elements, bool from_floats, con
 
 }  // namespace
 
+Memory::Pages Memory::pages_of(int64_t bytes) {
+  return on_large_pages(bytes) ? Pages::Large : Pages::Small;
+}
+
 Memory::Memory(int64_t bytes, Pages pages) : size_(bytes) {
-  const int64_t unit = pages == Pages::Large ? runtime::kLargePage : kAlignment;
+  const int64_t unit = pages == Pages::Large ? kLargePage : kAlignment;
   const auto whole = static_cast<size_t>((bytes + unit) / unit * unit);
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<size_t>(unit), whole)));
   if (!data_) throw std::bad_alloc();
-  if (pages == Pages::Large) runtime::use_large_pages(data_.get(), static_cast<int64_t>(whole));
+  if (pages == Pages::Large) use_large_pages(data_.get(), static_cast<int64_t>(whole));
 }
 
 Arguments::Arguments(const Task& task) : params_(task.func.params), inputs_(inputs_of(task.func)) {

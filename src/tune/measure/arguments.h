@@ -15,6 +15,8 @@ namespace tilewright::tune {
 class Memory {
  public:
   enum class Pages : uint8_t { Small, Large };
+  /// As a run has them: the weights of a module, values, a workspace.
+  static Pages pages_of(int64_t bytes);
   explicit Memory(int64_t bytes, Pages pages = Pages::Small);
   std::byte* data() const { return data_.get(); }
   int64_t size() const { return size_; }

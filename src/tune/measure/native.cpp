@@ -5,7 +5,6 @@
 
 #include "arith/context.h"
 #include "ir/rewrite.h"
-#include "runtime/large_pages.h"
 #include "target/host.h"
 
 namespace tilewright::tune {
@@ -50,7 +49,7 @@ std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& ar
   std::vector<void*> pointers;
   for (const size_t i : code.prepared) pointers.push_back(arguments.content(i).data());
   for (const auto& [elem, bytes] : code.packed) {
-    pointers.push_back(out.emplace_back(bytes).data());
+    pointers.push_back(out.emplace_back(bytes, Memory::pages_of(bytes)).data());
     std::memset(pointers.back(), 0, static_cast<size_t>(bytes));
   }
   if (code.prepare) target::llvm::load(*code.prepare, {}).call(pointers);
@@ -77,7 +76,7 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
         const auto [elem, bytes] = code.packed[p];
         void* copy = far && elem == ir::Elem::F32 ? far->take(bytes, kernel) : nullptr;
         if (!copy) {
-          copy = memory_.emplace_back(bytes).data();
+          copy = memory_.emplace_back(bytes, Memory::pages_of(bytes)).data();
           std::memcpy(copy, packed[p].data(), static_cast<size_t>(bytes));
         }
         set.push_back(copy);
@@ -86,10 +85,7 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
     for (size_t i = arguments.inputs(); i < arguments.count(); ++i) set.push_back(buffers[s][i]);
   }
   const auto as_in_a_run = [&](int64_t bytes) {
-    return memory_
-        .emplace_back(bytes,
-                      runtime::on_large_pages(bytes) ? Memory::Pages::Large : Memory::Pages::Small)
-        .data();
+    return memory_.emplace_back(bytes, Memory::pages_of(bytes)).data();
   };
   host_.workspace = as_in_a_run(code.shared_bytes);
   host_.scratch = as_in_a_run(code.worker_bytes * host.workers);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "runtime/large_pages.h"
+#include "support/bare/large_pages.h"
 #include "support/str.h"
 #include "tune/measure/in_turn.h"
 #include "tune/measure/sandbox.h"
@@ -138,7 +138,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
   };
   std::vector<Memory> its_packed;  // as new as that of the candidate: where pages lie matters
   for (const Memory& from : reference.packed) {
-    const Memory& to = its_packed.emplace_back(from.size());
+    const Memory& to = its_packed.emplace_back(from.size(), Memory::pages_of(from.size()));
     std::memcpy(to.data(), from.data(), static_cast<size_t>(from.size()));
   }
   const LoadedCode mine = loaded(code, packed, 0), other = loaded(reference.code, its_packed, 1);
@@ -191,10 +191,11 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task, const T
   std::byte* next = nullptr;
   const int64_t all = 2 * static_cast<int64_t>(near) *
                       (others + kAlignment * static_cast<int64_t>(arguments.count()));
-  if (runtime::on_large_pages(std::max(task.arena, others)))
+  if (on_large_pages(std::max(task.arena, others)))
     next = memory_.emplace_back(all, Memory::Pages::Large).data();
   const auto memory_for = [&](size_t i) {
-    if (!next || constant(i)) return memory_.emplace_back(arguments.bytes(i)).data();
+    if (!next || constant(i))
+      return memory_.emplace_back(arguments.bytes(i), Memory::pages_of(arguments.bytes(i))).data();
     return std::exchange(next,
                          next + (arguments.bytes(i) + kAlignment - 1) / kAlignment * kAlignment);
   };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a run on large pages, where it is large: fewer misses of the address cache.
+// Large memory on large pages: fewer misses of the address cache.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <sys/mman.h>
 
-namespace tilewright::runtime {
+namespace tilewright {
 
 constexpr int64_t kLargePage = 2 << 20;
 constexpr bool on_large_pages(int64_t bytes) { return bytes >= 2 * kLargePage; }
@@ -16,4 +16,4 @@ inline void use_large_pages(void* data, int64_t bytes) {
   madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
 }
 
-}  // namespace tilewright::runtime
+}  // namespace tilewright
