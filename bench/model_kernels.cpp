@@ -14,13 +14,13 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/kernel_cache.h"
+#include "driver/machine.h"
 #include "driver/run_model.h"
 #include "frontend/onnx/import.h"
 #include "kernel_facts.h"
 #include "kernel_times.h"
 #include "module/in_memory.h"
 #include "runtime/api.h"
-#include "target/host.h"
 
 using namespace tilewright;
 
@@ -41,7 +41,7 @@ Arguments parse(int argc, char** argv) {
     std::exit(1);
   }
   Arguments out{.model = argv[1], .json = argv[2]};
-  out.options.target = target::parse_target("host");
+  out.options.target = driver::target_with_rates("host");  // as the command line does
   out.options.cache = std::make_shared<driver::KernelCache>();
   for (int i = 3; i + 1 < argc; i += 2) {
     const std::string name = argv[i], value = argv[i + 1];
