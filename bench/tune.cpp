@@ -256,7 +256,7 @@ std::vector<std::vector<tune::Sample>> lessons_of(const std::vector<Bench>& benc
     std::ranges::sort(known);
     const size_t count = std::min(kTaught, known.size());
     for (size_t n = 0; n < count; ++n) {
-      const auto& [ratio, text] = known[n * known.size() / count];
+      const auto& [ratio, text] = known[n * (known.size() - 1) / std::max<size_t>(count - 1, 1)];
       const ir::LoopFunc scheduled = bench.space.apply(bench.space.decode(text)).func();
       out[i].push_back(
           {tune::features_of(scheduled, bench.task->target, bench.task->constants), ratio, i + 1});
@@ -399,7 +399,7 @@ int main(int argc, char** argv) try {
   for (uint64_t seed = 1; seed <= seeds; ++seed)
     for (const Method& m : methods)
       if (!m.taught) run_all(m, seed, {});
-  // When all others are done: what is taught then is the same for every seed.
+  // When all others are done: what is taught is the same for every seed of this run.
   for (const Method& m : methods) {
     if (!m.taught) continue;
     const std::vector<std::vector<tune::Sample>> lessons = lessons_of(benches);

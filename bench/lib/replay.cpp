@@ -3,17 +3,16 @@
 #include "replay.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <sys/mman.h>
+#include <new>
 
 #include "measure.h"
+#include "support/bare/paged_memory.h"
 
 namespace bench {
 namespace {
 
-constexpr int64_t kLine = 64, kHugePage = 2 << 20;
+constexpr int64_t kLine = 64;
 typedef float Line __attribute__((vector_size(kLine)));
 
 volatile float sink;
@@ -49,24 +48,20 @@ std::vector<double> replay(const std::vector<ReplayStep>& steps, int runs, doubl
   int64_t bytes = kLine;
   for (const ReplayStep& s : steps)
     for (const Touch& t : s.touches) bytes = std::max(bytes, t.begin + t.bytes + kLine);
-  bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   // As the runtime has weights and arena.
-  const std::unique_ptr<std::byte, decltype(&std::free)> memory(
-      static_cast<std::byte*>(
-          std::aligned_alloc(static_cast<size_t>(kHugePage), static_cast<size_t>(bytes))),
-      std::free);
-  madvise(memory.get(), static_cast<size_t>(bytes), MADV_HUGEPAGE);
-  std::memset(memory.get(), 0, static_cast<size_t>(bytes));
+  const tilewright::PagedMemory memory(static_cast<size_t>(bytes), true);
+  if (memory.size() == 0) throw std::bad_alloc();
+  std::memset(memory.data(), 0, memory.size());
 
   std::vector<double> nothing;
-  for (int i = 0; i < 100; ++i) nothing.push_back(pass(memory.get(), {}));
+  for (int i = 0; i < 100; ++i) nothing.push_back(pass(memory.data(), {}));
   const double clock = quantile(nothing, 0.5);
   std::vector<std::vector<double>> times(steps.size());
   const double end = now() + limit;
   for (int run = 0; run < runs || now() < end; ++run) {
     double next = now();
     for (size_t s = 0; s < steps.size(); ++s) {
-      const double t = pass(memory.get(), steps[s].touches);
+      const double t = pass(memory.data(), steps[s].touches);
       if (run > 0) times[s].push_back(std::max(t - clock, 0.0));
       next += steps[s].seconds;
       while (now() < next) {  // as long as the kernel would compute

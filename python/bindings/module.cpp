@@ -7,6 +7,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <new>
 #include <span>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -41,7 +42,7 @@ struct File {
 /// The bytes of a module at an address that the runtime takes: a mapped file, or memory.
 class Memory {
  public:
-  explicit Memory(ModuleMemory memory) : memory_(std::move(memory)), bytes_(memory_.span()) {}
+  explicit Memory(PagedMemory memory) : memory_(std::move(memory)), bytes_(memory_.span()) {}
   explicit Memory(const std::string& path) {
     const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC), path);
     struct stat about{};
@@ -62,12 +63,12 @@ class Memory {
   size_t size() const { return bytes_.size(); }
 
  private:
-  ModuleMemory memory_;  // empty where it is a file
+  PagedMemory memory_;  // empty where it is a file
   std::span<const std::byte> bytes_;
 };
 
-ModuleMemory copy_of(const nb::bytes& bytes) {
-  ModuleMemory out(bytes.size());
+PagedMemory copy_of(const nb::bytes& bytes) {
+  PagedMemory out(bytes.size());
   if (out.size() < bytes.size()) throw std::bad_alloc();
   if (bytes.size() > 0) std::memcpy(out.data(), bytes.c_str(), bytes.size());
   return out;
@@ -77,7 +78,7 @@ class Module {
  public:
   Module(const nb::bytes& twm, int32_t threads) : Module(copy_of(twm), threads) {}
   Module(const std::string& path, int32_t threads) : memory_(path), threads_(threads) { load(); }
-  Module(ModuleMemory memory, int32_t threads) : memory_(std::move(memory)), threads_(threads) {
+  Module(PagedMemory memory, int32_t threads) : memory_(std::move(memory)), threads_(threads) {
     load();
   }
   ~Module() {
@@ -213,7 +214,7 @@ class Module {
 }  // namespace
 
 nb::object loaded(const tilewright::Module& compiled, int32_t threads) {
-  ModuleMemory memory = module_in_memory(compiled);
+  PagedMemory memory = module_in_memory(compiled);
   if (memory.size() == 0) throw std::bad_alloc();
   return nb::cast(new Module(std::move(memory), threads), nb::rv_policy::take_ownership);
 }

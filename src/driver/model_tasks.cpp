@@ -59,7 +59,9 @@ TimedModel::TimedModel(const graph::Graph& model, const ModelOptions& options, i
   const runtime::LoadedModule& loaded = *runtime::from_c(module_.module().get());
   calls_.resize(kernels().size());
   const PlanSteps plan = plan_steps(loaded.view(), loaded.variant(), shapes);
-  arena_bytes_ = plan.arena_bytes;
+  const PlanView& all = loaded.variant().plan;
+  arena_bytes_ = std::max(plan.arena_bytes, all.arena_max);
+  workspace_bytes_ = all.workspace_max;
   for (const PlanStep& step : plan.steps) {
     if (step.kernel == kNone) continue;
     kernel_of_[step.instruction] = step.kernel;
@@ -130,6 +132,7 @@ std::vector<ModelTask> tasks_of(TimedModel& model, const ir::TargetSpec& target,
   for (const auto& task : made) {
     task->between = static_cast<int64_t>(constants);
     task->arena = model.arena_bytes();
+    task->workspace = model.workspace_bytes();
   }
   double whole = 0;
   for (const ModelTask& t : all) whole += t.seconds;

@@ -33,15 +33,16 @@ class TimedModel {
     std::vector<int64_t> symbols;  // empty: not known before the run
   };
   const std::vector<Calls>& calls() const { return calls_; }
-  /// That its values lie in.
+  /// That its values lie in, and what kernels compute on the way.
   int64_t arena_bytes() const { return arena_bytes_; }
+  int64_t workspace_bytes() const { return workspace_bytes_; }
 
  private:
   CompiledModel compiled_;
   LoadedModule module_;
   std::map<uint32_t, size_t> kernel_of_;  // by instruction
   std::vector<Calls> calls_;
-  int64_t arena_bytes_ = 0;
+  int64_t arena_bytes_ = 0, workspace_bytes_ = 0;
 };
 
 /// A kernel of the model to tune.

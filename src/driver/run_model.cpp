@@ -2,6 +2,7 @@
 #include "driver/run_model.h"
 
 #include <cstring>
+#include <new>
 
 #include "ir/interpret/array.h"
 #include "support/str.h"
@@ -58,7 +59,7 @@ LoadedModule::LoadedModule(const std::filesystem::path& path, int threads)
       context_(in_words([&] { return tw::Context(module_, threads_option(threads)); })),
       inputs_(static_cast<size_t>(module_.inputs())) {}
 
-LoadedModule::LoadedModule(ModuleMemory bytes, int threads)
+LoadedModule::LoadedModule(PagedMemory bytes, int threads)
     : bytes_(std::move(bytes)),
       module_(in_words([&] {
         if (bytes_.size() == 0) throw std::bad_alloc();

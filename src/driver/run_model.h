@@ -16,7 +16,7 @@ namespace tilewright::driver {
 class LoadedModule {
  public:
   LoadedModule(const std::filesystem::path& path, int threads);
-  LoadedModule(ModuleMemory bytes, int threads);
+  LoadedModule(PagedMemory bytes, int threads);
 
   /// Inputs by name; what is missing is an Error that lists what the module wants.
   void set_inputs(const std::vector<frontend::NamedTensor>& inputs);
@@ -33,7 +33,7 @@ class LoadedModule {
  private:
   void set(int32_t i, graph::Constant value);
 
-  ModuleMemory bytes_;  // nothing where it is a file
+  PagedMemory bytes_;  // nothing where it is a file
   tw::Module module_;
   tw::Context context_;
   std::vector<graph::Constant> inputs_;  // kept while the context looks at them

@@ -295,12 +295,13 @@ void sync_folder_of(const std::string& path) {
   close(fd);
 }
 
-}  // namespace
-
+/// False, with errno, when that fails.
 bool write_module(const Module& module, int descriptor) {
   return Layout(module).write(
       [&](const void* data, size_t bytes) { return write_all(descriptor, data, bytes); });
 }
+
+}  // namespace
 
 std::string write_module(const Module& module, const std::string& path) {
   // A device or a pipe is written to; a file is replaced.
@@ -328,9 +329,9 @@ std::string write_module(const Module& module, const std::string& path) {
   return "";
 }
 
-ModuleMemory module_in_memory(const Module& module) {
+PagedMemory module_in_memory(const Module& module) {
   const Layout layout(module);
-  ModuleMemory out(layout.file_bytes());
+  PagedMemory out(layout.file_bytes());
   if (out.size() == 0) return out;
   std::byte* next = out.data();
   layout.write([&](const void* data, size_t bytes) {

@@ -2,9 +2,7 @@
 // Module → `.twm`. The format is described in format.h.
 #pragma once
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "module/module.h"
 
@@ -13,8 +11,5 @@ namespace tilewright {
 /// Writes the file: whole or not at all (a temporary file beside it, synced, then renamed). Returns
 /// "" or what went wrong, in words for the user. Constants are written from where they lie.
 std::string write_module(const Module& module, const std::string& path);
-
-/// The same bytes to an open file; false, with errno, when that fails.
-bool write_module(const Module& module, int descriptor);
 
 }  // namespace tilewright

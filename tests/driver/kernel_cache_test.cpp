@@ -13,7 +13,6 @@
 #include "graph/parse.h"
 #include "ir/build.h"
 #include "ir/rewrite.h"
-#include "module/writer.h"
 #include "ops/all.h"
 #include "target/host.h"
 
@@ -54,7 +53,7 @@ class KernelCaches : public testing::Test {
   int64_t entries() const { return KernelCache(folder_).files().usage().entries; }
 
   static std::vector<std::byte> run(const std::vector<std::byte>& bytes) {
-    ModuleMemory memory(bytes.size());
+    PagedMemory memory(bytes.size());
     std::memcpy(memory.data(), bytes.data(), bytes.size());
     LoadedModule module(std::move(memory), 1);
     module.set_random_inputs(7);

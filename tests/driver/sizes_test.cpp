@@ -13,7 +13,6 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
-#include "module/writer.h"
 #include "ops/all.h"
 #include "target/host.h"
 #include "tilewright/runtime.h"

@@ -10,7 +10,6 @@
 #include "common/module_bytes.h"
 #include "module/format.h"
 #include "module/plan_builder.h"
-#include "module/writer.h"
 #include "support/bare/checksum.h"
 #include "tilewright/runtime.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/measure/arguments.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -9,7 +10,6 @@
 #include "ir/interpret/array.h"
 #include "ir/operand.h"
 #include "ir/rewrite.h"
-#include "support/bare/large_pages.h"
 #include "support/str.h"
 #include "tune/measure/build.h"
 
@@ -58,16 +58,15 @@ std::string difference_of(ir::Elem elem, int64_t elements, bool from_floats, con
 
 }  // namespace
 
-Memory::Pages Memory::pages_of(int64_t bytes) {
-  return on_large_pages(bytes) ? Pages::Large : Pages::Small;
-}
-
 Memory::Memory(int64_t bytes, Pages pages) : size_(bytes) {
-  const int64_t unit = pages == Pages::Large ? kLargePage : kAlignment;
-  const auto whole = static_cast<size_t>((bytes + unit) / unit * unit);
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<size_t>(unit), whole)));
+  if (pages == Pages::Large && bytes > 0) {
+    large_ = PagedMemory(static_cast<size_t>(bytes), true);
+    if (large_.size() == 0) throw std::bad_alloc();
+    return;
+  }
+  const int64_t whole = (bytes + kAlignment) / kAlignment * kAlignment;
+  data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<size_t>(whole))));
   if (!data_) throw std::bad_alloc();
-  if (pages == Pages::Large) use_large_pages(data_.get(), static_cast<int64_t>(whole));
 }
 
 Arguments::Arguments(const Task& task) : params_(task.func.params), inputs_(inputs_of(task.func)) {
@@ -103,6 +102,19 @@ void Arguments::fill(uint64_t seed) {
     const std::vector<std::byte> bytes = ir::to_bytes(array);
     if (!bytes.empty()) std::memcpy(content_[i].data(), bytes.data(), bytes.size());
   }
+}
+
+Memory::Pages pages_of_constants(const Task& task) {
+  const Arguments arguments(task);
+  int64_t own = 0;
+  for (size_t i = 0; i < arguments.inputs(); ++i)
+    if (std::ranges::count(task.constants, task.func.params[i].buffer->name) > 0)
+      own += arguments.bytes(i);
+  return on_large_pages(std::max(task.between, own)) ? Memory::Pages::Large : Memory::Pages::Small;
+}
+
+Memory memory_of_constant(int64_t bytes, Memory::Pages pages) {
+  return Memory(bytes, bytes < kLargePage / 8 ? Memory::Pages::Small : pages);
 }
 
 int64_t Arguments::total() const {

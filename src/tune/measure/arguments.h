@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "support/bare/paged_memory.h"
 #include "tune/measure/task.h"
 
 namespace tilewright::tune {
@@ -15,10 +17,8 @@ namespace tilewright::tune {
 class Memory {
  public:
   enum class Pages : uint8_t { Small, Large };
-  /// As a run has them: the weights of a module, values, a workspace.
-  static Pages pages_of(int64_t bytes);
   explicit Memory(int64_t bytes, Pages pages = Pages::Small);
-  std::byte* data() const { return data_.get(); }
+  std::byte* data() const { return large_.size() > 0 ? large_.data() : data_.get(); }
   int64_t size() const { return size_; }
 
  private:
@@ -26,8 +26,15 @@ class Memory {
     void operator()(std::byte* p) const { std::free(p); }
   };
   std::unique_ptr<std::byte, Free> data_;
+  PagedMemory large_;  // new pages: those that malloc has had before are small ones
   int64_t size_;
 };
+
+/// The pages that the weights of a model lie on in a run, if they lie in memory; of one kernel
+/// alone, as if it were one.
+Memory::Pages pages_of_constants(const Task& task);
+/// For one of them; a small one is not worth a large page of its own.
+Memory memory_of_constant(int64_t bytes, Memory::Pages pages);
 
 /// The parameters of a task: what they hold before a call, made from a seed.
 class Arguments {

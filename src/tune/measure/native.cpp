@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/measure/native.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "arith/context.h"
@@ -44,12 +45,13 @@ NativeCode build_native(const Task& task, const schedule::Trace& trace) {
   return out;
 }
 
-std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& arguments) {
+std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& arguments,
+                                     Memory::Pages pages) {
   std::vector<Memory> out;
   std::vector<void*> pointers;
   for (const size_t i : code.prepared) pointers.push_back(arguments.content(i).data());
   for (const auto& [elem, bytes] : code.packed) {
-    pointers.push_back(out.emplace_back(bytes, Memory::pages_of(bytes)).data());
+    pointers.push_back(out.emplace_back(memory_of_constant(bytes, pages)).data());
     std::memset(pointers.back(), 0, static_cast<size_t>(bytes));
   }
   if (code.prepare) target::llvm::load(*code.prepare, {}).call(pointers);
@@ -64,6 +66,7 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
       function_(kernel_.function()),
       symbols_(task.symbols),
       host_(host) {
+  const Memory::Pages pages = pages_of_constants(task);
   for (size_t s = 0; s < buffers.size(); ++s) {
     std::vector<void*>& set = buffers_.emplace_back();
     for (const size_t i : code.taken) set.push_back(buffers[s][i]);
@@ -76,7 +79,7 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
         const auto [elem, bytes] = code.packed[p];
         void* copy = far && elem == ir::Elem::F32 ? far->take(bytes, kernel) : nullptr;
         if (!copy) {
-          copy = memory_.emplace_back(bytes, Memory::pages_of(bytes)).data();
+          copy = memory_.emplace_back(memory_of_constant(bytes, pages)).data();
           std::memcpy(copy, packed[p].data(), static_cast<size_t>(bytes));
         }
         set.push_back(copy);
@@ -84,8 +87,10 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
     }
     for (size_t i = arguments.inputs(); i < arguments.count(); ++i) set.push_back(buffers[s][i]);
   }
+  // A run has one for all kernels.
   const auto as_in_a_run = [&](int64_t bytes) {
-    return memory_.emplace_back(bytes, Memory::pages_of(bytes)).data();
+    const bool large = on_large_pages(std::max(bytes, task.workspace));
+    return memory_.emplace_back(bytes, large ? Memory::Pages::Large : Memory::Pages::Small).data();
   };
   host_.workspace = as_in_a_run(code.shared_bytes);
   host_.scratch = as_in_a_run(code.worker_bytes * host.workers);

@@ -19,9 +19,10 @@ struct Task {
   std::vector<std::string> constants;  // parameters that never change: see choose_schedule
   std::vector<int64_t> symbols;        // values of the function's symbols to measure with
   double weight = 1;                   // how often a run of the model calls it
-  int64_t between = 0;   // bytes of constants that the model reads from one to the next
-  int64_t arena = 0;     // bytes that the model's values lie in
-  std::string workload;  // all that the kernel is, as text: equal for equal kernels
+  int64_t between = 0;    // bytes of constants that the model reads from one to the next
+  int64_t arena = 0;      // bytes that the model's values lie in
+  int64_t workspace = 0;  // and what its kernels compute on the way
+  std::string workload;   // all that the kernel is, as text: equal for equal kernels
 };
 
 /// `blocks` as lower::to_blocks makes them. `symbols` may be empty: then likely values are taken.

@@ -2,12 +2,14 @@
 #include "tune/measure/trial.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -23,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 constexpr double kFarTooSlow = 32;  // times: one call is enough to know, cold or not
+constexpr double kLong = 10e-6;     // enough that one call can be timed by itself
 constexpr int64_t kAlignment = 64;
 
 double seconds_since(Clock::time_point start) {
@@ -39,8 +42,8 @@ tw_host host_of(runtime::ThreadPool* pool) {
           .workers = 1};
 }
 
-/// What the other kernels of a model leave in the second cache between two calls of one: what the
-/// one before it has written, but nothing of its workspace, constants and code.
+/// What the other kernels of a model leave in the second cache between two calls of one: what it
+/// reads, which the one before it has written, but nothing of its workspace, constants and code.
 class OtherKernels {
  public:
   explicit OtherKernels(const ir::TargetSpec& target)
@@ -64,7 +67,8 @@ class OtherKernels {
   volatile int sum_ = 0;  // or nothing would be read
 };
 
-/// Calls in a row, on one set of arguments after the other, from the first on.
+/// Calls on one set of arguments after the other, from the first on; with other kernels between
+/// them, or in a row.
 class Timed {
  public:
   Timed(const LoadedCode& code, const ArgumentSets& sets, size_t first, bool warm,
@@ -73,15 +77,15 @@ class Timed {
   /// Seconds of one of `calls` calls.
   double operator()(int calls) {
     if (warm_ && calls > 1) call();
-    if (!others_ || calls > 1) {
+    const int together = others_ ? 1 : calls;
+    double seconds = 0;
+    for (int i = 0; i < calls; i += together) {
+      if (others_) others_->run(sets_.near(set()));
       const Clock::time_point start = Clock::now();
-      for (int i = 0; i < calls; ++i) call();
-      return seconds_since(start) / calls;
+      for (int k = 0; k < together; ++k) call();
+      seconds += seconds_since(start);
     }
-    others_->run(sets_.near(set()));
-    const Clock::time_point start = Clock::now();
-    call();
-    return seconds_since(start);
+    return seconds / calls;
   }
 
  private:
@@ -130,7 +134,8 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
   FarMemory* far = reference.far.get();
   const ArgumentSets sets(reference.arguments, task, {code.taken, reference.code.taken}, far);
   const tw_host host = host_of(pool);
-  const std::vector<Memory> packed = packed_constants(code, reference.arguments);
+  const Memory::Pages pages = pages_of_constants(task);
+  const std::vector<Memory> packed = packed_constants(code, reference.arguments, pages);
   const auto loaded = [&](const NativeCode& from, const std::vector<Memory>& constants,
                           size_t kernel) {
     return LoadedCode(from, reference.arguments, constants, sets.buffers(),
@@ -138,7 +143,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
   };
   std::vector<Memory> its_packed;  // as new as that of the candidate: where pages lie matters
   for (const Memory& from : reference.packed) {
-    const Memory& to = its_packed.emplace_back(from.size(), Memory::pages_of(from.size()));
+    const Memory& to = its_packed.emplace_back(memory_of_constant(from.size(), pages));
     std::memcpy(to.data(), from.data(), static_cast<size_t>(from.size()));
   }
   const LoadedCode mine = loaded(code, packed, 0), other = loaded(reference.code, its_packed, 1);
@@ -157,8 +162,9 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
             .ratio = {ratio, ratio, ratio}};
   }
   const bool warm = far_bytes(task) == 0;
+  // The same for all trials of a task. (They would be in the caches of one thread only.)
   std::optional<OtherKernels> others;
-  if (!warm) others.emplace(task.target);
+  if (!warm && !pool && reference.seconds >= kLong) others.emplace(task.target);
   OtherKernels* between = others ? &*others : nullptr;
   Timed candidate(mine, sets, 0, warm, between), its(other, sets, sets.count(), warm, between);
   return in_turn(candidate, its, options.sample_seconds, options.repeats);
@@ -187,17 +193,19 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task, const T
   const bool stays = 2 * others <= target.l2_bytes;
   const size_t near = stays ? 1 : parts(2 * target.l2_bytes, others);
   count_ = std::lcm(copies_, near);  // neither comes twice in a row
-  // A run has its values in one memory.
-  std::byte* next = nullptr;
-  const int64_t all = 2 * static_cast<int64_t>(near) *
-                      (others + kAlignment * static_cast<int64_t>(arguments.count()));
+  // A run has its values in one memory; both kernels have one, so that theirs lie alike.
+  std::array<std::byte*, 2> next{};
+  const int64_t each =
+      static_cast<int64_t>(near) * (others + kAlignment * static_cast<int64_t>(arguments.count()));
   if (on_large_pages(std::max(task.arena, others)))
-    next = memory_.emplace_back(all, Memory::Pages::Large).data();
-  const auto memory_for = [&](size_t i) {
-    if (!next || constant(i))
-      return memory_.emplace_back(arguments.bytes(i), Memory::pages_of(arguments.bytes(i))).data();
-    return std::exchange(next,
-                         next + (arguments.bytes(i) + kAlignment - 1) / kAlignment * kAlignment);
+    for (std::byte*& n : next) n = memory_.emplace_back(each, Memory::Pages::Large).data();
+  const Memory::Pages pages = pages_of_constants(task);
+  const auto memory_for = [&](size_t i, size_t kernel) {
+    const int64_t bytes = arguments.bytes(i);
+    if (constant(i)) return memory_.emplace_back(memory_of_constant(bytes, pages)).data();
+    if (!next[kernel]) return memory_.emplace_back(bytes).data();
+    const int64_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return std::exchange(next[kernel], next[kernel] + whole);
   };
   for (size_t s = 0; s < 2 * count_; ++s) {
     const size_t kernel = s / count_;
@@ -216,12 +224,12 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task, const T
                          : nullptr) {
         set.push_back(part);
       } else {
-        set.push_back(memory_for(i));
+        set.push_back(memory_for(i, kernel));
         restore(s, i);
       }
     }
     std::vector<std::span<const std::byte>>& near_of_set = near_.emplace_back();
-    for (size_t i = 0; stays && i < arguments.count(); ++i)
+    for (size_t i = 0; stays && i < arguments.inputs(); ++i)
       if (!constant(i))
         near_of_set.emplace_back(static_cast<const std::byte*>(set[i]),
                                  static_cast<size_t>(arguments.bytes(i)));

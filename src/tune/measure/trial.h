@@ -4,6 +4,8 @@
 
 #include <array>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "runtime/thread_pool.h"
 #include "tune/measure/child.h"
@@ -49,7 +51,8 @@ class ArgumentSets {
   /// Of one kernel; those of the other one follow.
   size_t count() const { return count_; }
   size_t copies_of_constants() const { return copies_; }
-  /// What is in the second cache when a kernel is called on the set.
+  /// What a kernel reads of the set that is in the second cache when it is called; nothing where
+  /// that is too much.
   const std::vector<std::span<const std::byte>>& near(size_t set) const { return near_[set]; }
   /// Everything as before the first call.
   void restore(size_t set) const;
