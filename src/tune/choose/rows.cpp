@@ -12,6 +12,23 @@ using schedule::kOpen;
 using schedule::LoopRef;
 using schedule::Schedule;
 
+/// Bytes that the stages read of what comes from outside.
+static double bytes_read(const std::vector<Stage>& group, const Sizes& sizes) {
+  std::vector<ir::Buffer> seen;
+  double all = 0;
+  for (const Stage& g : group)
+    for (const ir::Load* l : g.loads()) {
+      const bool inside =
+          std::ranges::any_of(group, [&](const Stage& w) { return w.writes(l->buffer); });
+      if (inside || std::ranges::count(seen, l->buffer) > 0) continue;
+      seen.push_back(l->buffer);
+      double bytes = ir::bits(l->buffer->elem) / 8.0;
+      for (const ir::Expr& e : l->buffer->shape) bytes *= static_cast<double>(sizes.of(e));
+      all += bytes;
+    }
+  return all;
+}
+
 bool schedule_rows(Schedule& s, const std::string& last_name, const ir::TargetSpec& spec,
                    Choices& choices) {
   const ir::LoopFunc func = s.func();
@@ -29,7 +46,10 @@ bool schedule_rows(Schedule& s, const std::string& last_name, const ir::TargetSp
   if (!rows || lanes == 1) return false;
   return attempt(s, [&] {
     const int64_t count = sizes.of(last.block->iters[*rows - 1].extent);
-    const int64_t rows_at_once = choices.number(last_name + ".rows", kRowsAtOnce, {1, 2, 4, 8});
+    // From far away one row after the other comes fastest: they are one stream.
+    const bool far = bytes_read(group, sizes) > static_cast<double>(spec.l2_bytes);
+    const int64_t rows_at_once =
+        choices.number(last_name + ".rows", far ? 1 : kRowsAtOnce, {1, 2, 4, 8});
     const int64_t together = std::min<int64_t>(rows_at_once, std::max<int64_t>(count, 1));
     const std::vector<LoopRef> loops = s.loops(s.block(last_name));
     const auto [tile, row] = s.split<2>(loops[*rows - 1], {kOpen, together});
