@@ -2,8 +2,7 @@
 // How good searches are on the whole space of the template for CPUs, without an analytic start.
 //   tune trials --results FILE [--only PART-OF-NAME] [--trials N] [--seeds N] [--strategies A,B]
 //     how many trials each strategy needs to 90 % of the best known speed, and how well the learned
-//     model ranks what it has not seen; `taught` is `learned` by a model that begins with what FILE
-//     says of the other tasks
+//     model ranks what it has not seen
 //   tune template --results FILE [--only PART-OF-NAME] [--trials N]
 //     what the learned search finds for one operator of each kind, against its default schedule;
 //     for operators that nobody has written a schedule for, also against a plain schedule
@@ -21,7 +20,6 @@
 
 #include "lower/to_blocks.h"
 #include "runtime/thread_pool.h"
-#include "support/in_parallel.h"
 #include "target/host.h"
 #include "te/parse.h"
 #include "tune/choose/stage.h"
@@ -41,18 +39,6 @@ using bench::TuneResults;
 namespace {
 
 constexpr size_t kBatch = 8;
-constexpr size_t kTaught = 64;  // points of each other task
-
-/// A search, and what its model begins with.
-struct Method {
-  std::string name;
-  tune::Strategy strategy;
-  bool taught = false;
-};
-Method method_from_name(const std::string& name) {
-  if (name == "taught") return {name, tune::Strategy::Learned, true};
-  return {name, tune::strategy_from_name(name)};
-}
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
@@ -86,25 +72,21 @@ struct Bench {
     return out;
   }
 
-  /// Nothing tells more than the first measurements: the first batches are smaller.
-  void run(const Method& method, uint64_t seed, size_t trials,
-           const std::vector<tune::Sample>& taught = {}) {
-    const TuneResults::Run run = {name(), method.name, seed};
+  void run(tune::Strategy strategy, uint64_t seed, size_t trials) {
+    const TuneResults::Run run = {name(), std::string(tune::name(strategy)), seed};
     if (results.run(run).trials >= trials) return;
     tune::CostModel model;
-    if (!taught.empty()) model.learn(taught);
-    tune::Search search(space,
-                        {.strategy = method.strategy,
-                         .seed = seed,
-                         .threads = runtime::available_cpus(),
-                         .cold = taught.empty()},
-                        {.model = &model, .spec = &task->target, .constants = task->constants});
+    tune::Search search(
+        space,
+        {.strategy = strategy, .seed = seed, .threads = runtime::available_cpus(), .cold = true},
+        {.model = &model, .spec = &task->target, .constants = task->constants});
     std::vector<std::string> points;
     while (points.size() < trials && !search.done()) {
       const Clock::time_point start = Clock::now();
       const size_t before = results.points(name()).size();
-      const auto batch = search.propose(
-          std::min(std::clamp<size_t>(points.size(), 1, kBatch), trials - points.size()));
+      // Nothing tells more than the first measurements: 1, 1, 2, 4, then whole batches.
+      const size_t wanted = std::clamp<size_t>(points.size(), 1, kBatch);
+      const auto batch = search.propose(std::min(wanted, trials - points.size()));
       if (batch.empty()) break;
       search.report(measure(batch));
       if (results.points(name()).size() == before + batch.size()) {  // none was known
@@ -245,39 +227,20 @@ void print_accuracy(const std::vector<Bench>& benches) {
               1e6 * scores / points);
 }
 
-/// What each task teaches: some of its points, from the fastest to the slowest.
-std::vector<std::vector<tune::Sample>> lessons_of(const std::vector<Bench>& benches) {
-  std::vector<std::vector<tune::Sample>> out(benches.size());
-  in_parallel(benches.size(), runtime::available_cpus(), [&](size_t i) {
-    const Bench& bench = benches[i];
-    std::vector<std::pair<double, std::string>> known;
-    for (const auto& [text, point] : bench.results.points(bench.name()))
-      if (std::isfinite(point.first.median)) known.emplace_back(point.first.median, text);
-    std::ranges::sort(known);
-    const size_t count = std::min(kTaught, known.size());
-    for (size_t n = 0; n < count; ++n) {
-      const auto& [ratio, text] = known[n * (known.size() - 1) / std::max<size_t>(count - 1, 1)];
-      const ir::LoopFunc scheduled = bench.space.apply(bench.space.decode(text)).func();
-      out[i].push_back(
-          {tune::features_of(scheduled, bench.task->target, bench.task->constants), ratio, i + 1});
-    }
-  });
-  return out;
-}
-
-void print_trials(std::vector<Bench>& benches, const std::vector<Method>& methods, uint64_t seeds) {
+void print_trials(std::vector<Bench>& benches, const std::vector<tune::Strategy>& strategies,
+                  uint64_t seeds) {
   std::printf("%-24s %10s %12s", "task", "points", "best speed");
-  for (const Method& m : methods) std::printf(" %10s", m.name.c_str());
+  for (const tune::Strategy s : strategies) std::printf(" %10s", std::string(name(s)).c_str());
   std::printf("   trials to 90 %%, median of %lu seeds\n", static_cast<unsigned long>(seeds));
   for (Bench& bench : benches) {
     const double ratio = bench.best(bench.all_points());
     std::printf("%-24s %10.2g %11.2fx", bench.name().c_str(), bench.space.size().points, 1 / ratio);
-    for (const Method& m : methods) {
+    for (const tune::Strategy s : strategies) {
       std::vector<double> counts;
       size_t all = 0, hits = 0;
       for (uint64_t seed = 1; seed <= seeds; ++seed) {
         const std::vector<std::string>& run =
-            bench.results.run({bench.name(), m.name, seed}).points;
+            bench.results.run({bench.name(), std::string(name(s)), seed}).points;
         if (run.empty()) continue;
         counts.push_back(bench.trials_to(run, ratio));
         all += run.size();
@@ -285,7 +248,7 @@ void print_trials(std::vector<Bench>& benches, const std::vector<Method>& method
             run, [&](const std::string& p) { return bench.reaches(p, ratio); }));
       }
       std::printf(" %10.0f", median(counts));
-      if (m.strategy == tune::Strategy::Random) std::printf(" (%zu of %zu points)", hits, all);
+      if (s == tune::Strategy::Random) std::printf(" (%zu of %zu points)", hits, all);
     }
     std::printf("\n");
   }
@@ -377,35 +340,21 @@ int main(int argc, char** argv) try {
     const size_t common = benches.size();
     add(bench::invented_cases());
     for (size_t i = 0; i < benches.size(); ++i) {
-      benches[i].run(method_from_name("learned"), 1, trials);
+      benches[i].run(tune::Strategy::Learned, 1, trials);
       print_template(benches[i], i >= common);
       std::fflush(stdout);
     }
     return 0;
   }
-  std::vector<Method> methods;
+  std::vector<tune::Strategy> strategies;
   std::istringstream list(options["--strategies"]);
-  for (std::string each; std::getline(list, each, ',');) methods.push_back(method_from_name(each));
+  for (std::string each; std::getline(list, each, ',');)
+    strategies.push_back(tune::strategy_from_name(each));
   add(bench::model_cases(block));
-  const auto run_all = [&](const Method& method, uint64_t seed,
-                           const std::vector<std::vector<tune::Sample>>& lessons) {
-    for (size_t i = 0; i < benches.size(); ++i) {
-      std::vector<tune::Sample> taught;
-      for (size_t j = 0; j < lessons.size(); ++j)
-        if (j != i) taught.insert(taught.end(), lessons[j].begin(), lessons[j].end());
-      benches[i].run(method, seed, trials, taught);
-    }
-  };
   for (uint64_t seed = 1; seed <= seeds; ++seed)
-    for (const Method& m : methods)
-      if (!m.taught) run_all(m, seed, {});
-  // When all others are done: what is taught is the same for every seed of this run.
-  for (const Method& m : methods) {
-    if (!m.taught) continue;
-    const std::vector<std::vector<tune::Sample>> lessons = lessons_of(benches);
-    for (uint64_t seed = 1; seed <= seeds; ++seed) run_all(m, seed, lessons);
-  }
-  print_trials(benches, methods, seeds);
+    for (Bench& bench : benches)
+      for (const tune::Strategy strategy : strategies) bench.run(strategy, seed, trials);
+  print_trials(benches, strategies, seeds);
   print_accuracy(benches);
   double measured = 0, seconds = 0;
   for (const Bench& bench : benches) measured += bench.measured, seconds += bench.seconds;

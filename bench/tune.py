@@ -16,7 +16,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COLOURS = {"learned": "#0b6", "taught": "#b0b", "annealing": "#e80", "random": "#36c", "grid": "#888"}
+COLOURS = {"learned": "#0b6", "annealing": "#e80", "random": "#36c", "grid": "#888"}
 WIDTH, HEIGHT, GAP, COLUMNS = 260, 170, 46, 3
 
 

@@ -46,8 +46,10 @@ bool schedule_rows(Schedule& s, const std::string& last_name, const ir::TargetSp
   if (!rows || lanes == 1) return false;
   return attempt(s, [&] {
     const int64_t count = sizes.of(last.block->iters[*rows - 1].extent);
-    // From far away one row after the other comes fastest: they are one stream.
-    const bool far = bytes_read(group, sizes) > static_cast<double>(spec.l2_bytes);
+    // What is read once, from far away, comes fastest as one stream. Where rows are read again
+    // (softmax, norms), arithmetic on several hides what one waits for.
+    const bool far =
+        group.size() == 1 && bytes_read(group, sizes) > static_cast<double>(spec.l2_bytes);
     const int64_t rows_at_once =
         choices.number(last_name + ".rows", far ? 1 : kRowsAtOnce, {1, 2, 4, 8});
     const int64_t together = std::min<int64_t>(rows_at_once, std::max<int64_t>(count, 1));

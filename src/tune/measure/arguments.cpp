@@ -58,6 +58,10 @@ std::string difference_of(ir::Elem elem, int64_t elements, bool from_floats, con
 
 }  // namespace
 
+Memory::Pages Memory::pages_of(int64_t bytes) {
+  return on_large_pages(bytes) ? Pages::Large : Pages::Small;
+}
+
 Memory::Memory(int64_t bytes, Pages pages) : size_(bytes) {
   if (pages == Pages::Large && bytes > 0) {
     large_ = PagedMemory(static_cast<size_t>(bytes), true);
@@ -89,6 +93,10 @@ Arguments::Arguments(const Task& task) : params_(task.func.params), inputs_(inpu
     elements_.push_back(count);
     bytes_.push_back((count * ir::bits(p.buffer->elem) + 7) / 8);
   }
+  int64_t constants = 0;  // its own, where it is of no model
+  for (size_t i = 0; i < inputs_; ++i)
+    if (std::ranges::count(task.constants, params_[i].buffer->name) > 0) constants += bytes_[i];
+  of_constants_ = Memory::pages_of(std::max(task.between, constants));
 }
 
 void Arguments::fill(uint64_t seed) {
@@ -104,17 +112,8 @@ void Arguments::fill(uint64_t seed) {
   }
 }
 
-Memory::Pages pages_of_constants(const Task& task) {
-  const Arguments arguments(task);
-  int64_t own = 0;
-  for (size_t i = 0; i < arguments.inputs(); ++i)
-    if (std::ranges::count(task.constants, task.func.params[i].buffer->name) > 0)
-      own += arguments.bytes(i);
-  return on_large_pages(std::max(task.between, own)) ? Memory::Pages::Large : Memory::Pages::Small;
-}
-
-Memory memory_of_constant(int64_t bytes, Memory::Pages pages) {
-  return Memory(bytes, bytes < kLargePage / 8 ? Memory::Pages::Small : pages);
+Memory Arguments::memory_of_constant(int64_t bytes) const {
+  return Memory(bytes, bytes < kLargePage / 8 ? Memory::Pages::Small : of_constants_);
 }
 
 int64_t Arguments::total() const {

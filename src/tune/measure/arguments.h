@@ -17,6 +17,8 @@ namespace tilewright::tune {
 class Memory {
  public:
   enum class Pages : uint8_t { Small, Large };
+  /// Of so many bytes in a run.
+  static Pages pages_of(int64_t bytes);
   explicit Memory(int64_t bytes, Pages pages = Pages::Small);
   std::byte* data() const { return large_.size() > 0 ? large_.data() : data_.get(); }
   int64_t size() const { return size_; }
@@ -29,12 +31,6 @@ class Memory {
   PagedMemory large_;  // new pages: those that malloc has had before are small ones
   int64_t size_;
 };
-
-/// The pages that the weights of a model lie on in a run, if they lie in memory; of one kernel
-/// alone, as if it were one.
-Memory::Pages pages_of_constants(const Task& task);
-/// For one of them; a small one is not worth a large page of its own.
-Memory memory_of_constant(int64_t bytes, Memory::Pages pages);
 
 /// The parameters of a task: what they hold before a call, made from a seed.
 class Arguments {
@@ -51,11 +47,15 @@ class Arguments {
   const Memory& content(size_t i) const { return content_[i]; }
   ir::Elem elem(size_t i) const { return params_[i].buffer->elem; }
   int64_t elements(size_t i) const { return elements_[i]; }
+  /// For one of the constants, as given or packed, on the pages that those of the model lie on; a
+  /// small one is not worth a large page of its own.
+  Memory memory_of_constant(int64_t bytes) const;
 
  private:
   std::vector<ir::Param> params_;
   std::vector<int64_t> elements_, bytes_;
   std::vector<Memory> content_;
+  Memory::Pages of_constants_ = Memory::Pages::Small;
   size_t inputs_ = 0;
 };
 

@@ -15,8 +15,7 @@ constexpr int64_t kAlignment = 64;
 
 }  // namespace
 
-FarMemory::FarMemory(int64_t bytes)
-    : memory_(bytes, on_large_pages(bytes) ? Memory::Pages::Large : Memory::Pages::Small) {
+FarMemory::FarMemory(int64_t bytes) : memory_(bytes, Memory::pages_of(bytes)) {
   ir::Random random(1);
   std::vector<float> pattern(kPattern / sizeof(float));
   for (float& value : pattern) value = static_cast<float>(0.5 + random.unit() / 2);

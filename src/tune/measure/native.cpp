@@ -45,13 +45,12 @@ NativeCode build_native(const Task& task, const schedule::Trace& trace) {
   return out;
 }
 
-std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& arguments,
-                                     Memory::Pages pages) {
+std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& arguments) {
   std::vector<Memory> out;
   std::vector<void*> pointers;
   for (const size_t i : code.prepared) pointers.push_back(arguments.content(i).data());
   for (const auto& [elem, bytes] : code.packed) {
-    pointers.push_back(out.emplace_back(memory_of_constant(bytes, pages)).data());
+    pointers.push_back(out.emplace_back(arguments.memory_of_constant(bytes)).data());
     std::memset(pointers.back(), 0, static_cast<size_t>(bytes));
   }
   if (code.prepare) target::llvm::load(*code.prepare, {}).call(pointers);
@@ -66,7 +65,6 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
       function_(kernel_.function()),
       symbols_(task.symbols),
       host_(host) {
-  const Memory::Pages pages = pages_of_constants(task);
   for (size_t s = 0; s < buffers.size(); ++s) {
     std::vector<void*>& set = buffers_.emplace_back();
     for (const size_t i : code.taken) set.push_back(buffers[s][i]);
@@ -79,7 +77,7 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
         const auto [elem, bytes] = code.packed[p];
         void* copy = far && elem == ir::Elem::F32 ? far->take(bytes, kernel) : nullptr;
         if (!copy) {
-          copy = memory_.emplace_back(memory_of_constant(bytes, pages)).data();
+          copy = memory_.emplace_back(arguments.memory_of_constant(bytes)).data();
           std::memcpy(copy, packed[p].data(), static_cast<size_t>(bytes));
         }
         set.push_back(copy);
@@ -89,8 +87,7 @@ LoadedCode::LoadedCode(const NativeCode& code, const Arguments& arguments,
   }
   // A run has one for all kernels.
   const auto as_in_a_run = [&](int64_t bytes) {
-    const bool large = on_large_pages(std::max(bytes, task.workspace));
-    return memory_.emplace_back(bytes, large ? Memory::Pages::Large : Memory::Pages::Small).data();
+    return memory_.emplace_back(bytes, Memory::pages_of(std::max(bytes, task.workspace))).data();
   };
   host_.workspace = as_in_a_run(code.shared_bytes);
   host_.scratch = as_in_a_run(code.worker_bytes * host.workers);

@@ -32,8 +32,7 @@ struct NativeCode {
 NativeCode build_native(const Task& task, const schedule::Trace& trace);
 
 /// What `prepare` makes of the constants among the arguments, by number; run in this process.
-std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& arguments,
-                                     Memory::Pages pages);
+std::vector<Memory> packed_constants(const NativeCode& code, const Arguments& arguments);
 
 /// Code in this process, with several sets of arguments to call it on in turn: a model does not
 /// call a kernel twice on the same data, and finds little of it in the nearest cache.

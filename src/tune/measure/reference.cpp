@@ -83,7 +83,7 @@ Reference built_reference(const Task& task, const MeasureOptions& options,
     out.code = build_native(task, {});
   }
   out.build_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  out.packed = packed_constants(out.code, out.arguments, pages_of_constants(task));
+  out.packed = packed_constants(out.code, out.arguments);
   const Arguments& a = out.arguments;
   const SharedMemory shared(shared_bytes_of(a));
   runtime::ThreadPool* pool = nullptr;

@@ -134,8 +134,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
   FarMemory* far = reference.far.get();
   const ArgumentSets sets(reference.arguments, task, {code.taken, reference.code.taken}, far);
   const tw_host host = host_of(pool);
-  const Memory::Pages pages = pages_of_constants(task);
-  const std::vector<Memory> packed = packed_constants(code, reference.arguments, pages);
+  const std::vector<Memory> packed = packed_constants(code, reference.arguments);
   const auto loaded = [&](const NativeCode& from, const std::vector<Memory>& constants,
                           size_t kernel) {
     return LoadedCode(from, reference.arguments, constants, sets.buffers(),
@@ -143,7 +142,7 @@ Measurement measured(const Task& task, const NativeCode& code, const Reference& 
   };
   std::vector<Memory> its_packed;  // as new as that of the candidate: where pages lie matters
   for (const Memory& from : reference.packed) {
-    const Memory& to = its_packed.emplace_back(memory_of_constant(from.size(), pages));
+    const Memory& to = its_packed.emplace_back(reference.arguments.memory_of_constant(from.size()));
     std::memcpy(to.data(), from.data(), static_cast<size_t>(from.size()));
   }
   const LoadedCode mine = loaded(code, packed, 0), other = loaded(reference.code, its_packed, 1);
@@ -199,10 +198,9 @@ ArgumentSets::ArgumentSets(const Arguments& arguments, const Task& task, const T
       static_cast<int64_t>(near) * (others + kAlignment * static_cast<int64_t>(arguments.count()));
   if (on_large_pages(std::max(task.arena, others)))
     for (std::byte*& n : next) n = memory_.emplace_back(each, Memory::Pages::Large).data();
-  const Memory::Pages pages = pages_of_constants(task);
   const auto memory_for = [&](size_t i, size_t kernel) {
     const int64_t bytes = arguments.bytes(i);
-    if (constant(i)) return memory_.emplace_back(memory_of_constant(bytes, pages)).data();
+    if (constant(i)) return memory_.emplace_back(arguments.memory_of_constant(bytes)).data();
     if (!next[kernel]) return memory_.emplace_back(bytes).data();
     const int64_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     return std::exchange(next[kernel], next[kernel] + whole);
