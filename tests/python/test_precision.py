@@ -82,6 +82,18 @@ def test_bf16_is_close_and_not_f32(name, request):
     assert "_to_f32" in tw.emit(given, "fused", precision="bf16") or name == "recurrent"
 
 
+def test_only_the_operand_of_a_product_is_rounded():
+    """What others read of the same value is what full precision gives, to the bit."""
+    nodes = [helper.make_node("Mul", ["x", "x"], ["y"]), helper.make_node("MatMul", ["y", "w"], ["p"]),
+             helper.make_node("Transpose", ["y"], ["t"]), helper.make_node("Sub", ["y", "one"], ["s"])]
+    given = model(nodes, {"x": [6, 8]}, {"p": [6, 8], "t": [8, 6], "s": [6, 8]},
+                  [constant("w", np.eye(8, dtype=np.float32)), constant("one", np.float32(1))])
+    x = weights(6, 8)
+    p, t, s = tw.compile(given, precision="bf16").run([x])
+    assert 0 < np.abs(p - x * x).max() <= 2**-8 * np.abs(p).max()
+    assert np.array_equal(t, (x * x).T) and np.array_equal(s, x * x - 1)
+
+
 def test_precisions_have_names(recurrent):
     with pytest.raises(tw.Error, match="there is no precision `f16`"):
         tw.compile(recurrent, precision="f16")

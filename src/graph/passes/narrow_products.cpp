@@ -46,71 +46,66 @@ bool moves(const Node& n) {
   return n.op->special == Special::View || std::ranges::count(kMoves, n.op->name) > 0;
 }
 
-/// The values that products read, also when they are moved on the way; and those that depthwise
-/// convolutions read, where a kernel makes them, which can as well store them in the narrower type.
-class Wanted {
+/// The values that nobody reads but products and depthwise convolutions, also when they are moved
+/// on the way: those exist in the narrower type only.
+class OnlyFactors {
  public:
-  explicit Wanted(const Graph& graph) {
+  explicit OnlyFactors(const Graph& graph) {
     for (const Function& f : graph.functions) function(graph, f);
   }
-  bool contains(ValueId id) const { return wanted_.contains(id) && !kept_.contains(id); }
+  bool contains(ValueId id) const { return read_.contains(id) && !kept_.contains(id); }
 
  private:
   void function(const Graph& graph, const Function& f) {
-    // What a function gives keeps all its bits.
-    kept_.insert(f.outputs.begin(), f.outputs.end());
-    std::unordered_set<ValueId> made;
-    for (const Node& n : f.nodes)
-      if (!moves(n) || std::ranges::all_of(n.inputs, [&](ValueId id) {
-            return !is_f32(graph, id) || made.contains(id);
-          }))
-        made.insert(n.outputs.begin(), n.outputs.end());
+    kept_.insert(f.outputs.begin(), f.outputs.end());  // what a function gives keeps all its bits
     for (auto n = f.nodes.rbegin(); n != f.nodes.rend(); ++n) {
       for (const Function& body : n->bodies) function(graph, body);
-      if (is_product(graph, *n))
-        wanted_.insert({n->inputs[0], n->inputs[1]});
-      else if (is_depthwise(graph, *n) && made.contains(n->inputs[0]))
-        wanted_.insert(n->inputs[0]);
-      else if (moves(*n) && wanted_.contains(n->outputs[0]))
-        for (const ValueId id : n->inputs)
-          if (is_f32(graph, id)) wanted_.insert(id);
+      const bool moved = moves(*n) && contains(n->outputs[0]);
+      for (size_t i = 0; i < n->inputs.size(); ++i) {
+        const bool factor = (is_product(graph, *n) && i < 2) || (is_depthwise(graph, *n) && i == 0);
+        (factor || moved ? read_ : kept_).insert(n->inputs[i]);
+      }
     }
   }
 
-  std::unordered_set<ValueId> wanted_, kept_;
+  std::unordered_set<ValueId> read_, kept_;
 };
 
 class Narrow {
  public:
-  Narrow(const Graph& graph, ir::Elem to) : wanted_(graph), to_(to) {}
+  Narrow(const Graph& graph, ir::Elem to) : only_factors_(graph), to_(to) {}
 
   bool operator()(Rewriter& r, const Node& n) {
     if (!n.bodies.empty() || n.outputs.size() != 1) return false;
     const ValueId old = n.outputs[0];
     std::vector<ValueId> inputs = n.inputs;
-    ValueId now = kNoValue;
     if (is_product(r.graph(), n)) {
       for (const size_t i : {size_t{0}, size_t{1}}) inputs[i] = narrow(r, inputs[i]);
-      now = r.call(str(n.op->name, "_to_f32"), inputs, n.attrs.list());
-    } else if (is_depthwise(r.graph(), n) && widening(r, inputs[0])) {
+      return r.replace(old, r.call(str(n.op->name, "_to_f32"), inputs, n.attrs.list()));
+    }
+    if (is_depthwise(r.graph(), n) && only_factors_.contains(inputs[0]) &&
+        made_here(r, inputs[0])) {
       inputs[0] = narrow(r, inputs[0]);
-      now = r.call("conv_to_f32", inputs, n.attrs.list());
-    } else if (moves(n) && wanted_.contains(old)) {
+      return r.replace(old, r.call("conv_to_f32", inputs, n.attrs.list()));
+    }
+    if (moves(n) && only_factors_.contains(old) && std::ranges::all_of(inputs, [&](ValueId id) {
+          return id == kNoValue || !is_f32(r.graph(), id) || made_here(r, id);
+        })) {
       for (ValueId& id : inputs)
         if (is_f32(r.graph(), id)) id = narrow(r, id);
       return r.replace(old, widened(r, r.call(*n.op, n.attrs, inputs)));
-    } else {
-      // Every reader widens for itself: that costs nothing in its kernel.
-      for (ValueId& id : inputs)
-        if (const Node* made = widening(r, id)) id = widened(r, made->inputs[0]);
-      if (inputs == n.inputs && !wanted_.contains(old)) return false;
-      now = r.call(*n.op, n.attrs, inputs);
     }
-    if (wanted_.contains(old) && is_f32(r.graph(), now)) now = widened(r, narrow(r, now));
-    return r.replace(old, now);
+    return false;
   }
 
  private:
+  /// Is the value computed, also when it is moved afterwards? Others would be read once more.
+  static bool made_here(Rewriter& r, ValueId id) {
+    const Node* made = r.maker(id);
+    while (made && moves(*made)) made = r.maker(made->inputs[0]);
+    return made;
+  }
+
   /// The conversion back to f32 that makes the value, if that is how it is made.
   const Node* widening(Rewriter& r, ValueId id) const {
     const Node* made = id == kNoValue ? nullptr : r.maker(id, "cast");
@@ -134,7 +129,7 @@ class Narrow {
     ValueId value = kNoValue;
     int scope = 0;
   };
-  const Wanted wanted_;
+  const OnlyFactors only_factors_;
   const ir::Elem to_;
   std::unordered_map<ValueId, Made> narrow_;
 };
@@ -159,8 +154,8 @@ void narrow_weights(Graph& graph, std::vector<Node>& nodes, ir::Elem to) {
 
 }  // namespace
 
-/// Lets products multiply narrower factors: sums and results stay f32. What a product reads is kept
-/// in the narrower type only, for other readers too.
+/// Lets products multiply narrower factors: sums and results stay f32. Only what a product reads is
+/// rounded: others read the value as it was made.
 ///   before   %c: f32[1, 64, 8, 8] = conv(%x, %w: const f32[64, 64, 1, 1])
 ///            %r: f32[1, 64, 8, 8] = relu(%c)
 ///            %y: f32[1, 64, 8, 8] = conv(%r, %v: const f32[64, 64, 1, 1])
@@ -168,6 +163,7 @@ void narrow_weights(Graph& graph, std::vector<Node>& nodes, ir::Elem to) {
 ///            %r: f32[1, 64, 8, 8] = relu(%c)
 ///            %r': bf16[1, 64, 8, 8] = cast(%r) {to = bf16}
 ///            %y: f32[1, 64, 8, 8] = conv_to_f32(%r', %v': bf16[64, 64, 1, 1])
+/// The kernel that makes %r stores %r' alone, or both when others read %r.
 /// Of recurrent layers the weights alone are narrower, of depthwise convolutions what they read.
 /// fold_constants then casts the weights, and fuse puts the casts into the kernels around them.
 /// Changes results by the rounding of factors; does nothing unless `factors` of the context say so.
