@@ -183,6 +183,8 @@ void Call::check(const ir::Expr& condition, std::string_view message) const {
   if (proves(simple)) return;
   if (proves(ir::logical_not(simple)))
     refuse("graph.shape.mismatch", std::string(message), "check the shapes of its inputs");
+  // A definition asks what the inference of types has asked in the function where the node stands.
+  if (!outputs_.empty()) return;
   // Rules ask the same again, soon after; the plan drops what is left.
   constexpr ptrdiff_t kLook = 32;
   const auto last =
