@@ -64,6 +64,24 @@ def schemas():
     return versions, functions
 
 
+# Where implementations differ, what ours does.
+NUMBERS = """## Numbers where implementations differ
+
+Where the standard's text is silent, or ONNX's reference evaluator does not do what it says, the numbers are those of PyTorch and ONNX Runtime.
+
+| operator | case | what is computed |
+|---|---|---|
+| Resize | `nearest` | positions in f32; with `round_prefer_*`, a position within 1e-5 of the middle of two elements lies in the middle |
+| Resize | `align_corners` with a fractional scale | corners are those of the whole result, as the text says. From opset 19 on, an axis that shrinks in `linear` or `cubic` mode of a node without `nearest_mode` (exporters write it always) takes the length before rounding, as ONNX's own cases do |
+| Resize | `tf_crop_and_resize` with scales | the length of the result, not that before rounding |
+| Resize | `pytorch_half_pixel`, result of length 1 | position 0, as the text says |
+| GridSample | `cubic` with `border` | border elements stand for those outside; the position is not moved to the border first |
+| Gather, GatherElements, GatherND, ScatterElements, ScatterND | an index out of range | an error of the run that names the node and the index. `--skip check_indices` leaves the check out: then the nearest element is read, and nothing is written |
+| Slice | a list of starts whose length only the run tells | has as many elements as the other lists, or one; another length is an error of the run |
+
+"""
+
+
 def page():
     rules = collections.defaultdict(list)
     for domain, op, first, last, own, form in _native.onnx_rules():
@@ -88,7 +106,7 @@ def page():
             becomes = ", ".join(owners) or ("its body" if key in functions else "**not there**")
             text += f"| {key[1]} | {' '.join(shown)} | {becomes} | {', '.join(forms)} | {cases.get(key, 0)} |\n"
         text += "\n"
-    return text
+    return text + NUMBERS.rstrip("\n") + "\n"
 
 
 def main():

@@ -50,7 +50,12 @@ Expr position(const GridSampleAttrs& attrs, const Expr& coordinate, const Dim& e
   Expr x =
       attrs.align_corners ? (coordinate + 1) / 2 * (size - 1) : ((coordinate + 1) * size - 1) / 2;
   if (attrs.mode == SampleMode::Nearest) x = te::round(x);
-  if (attrs.outside == Outside::Border) return te::max(te::min(x, size - 1), te::cast(x.elem(), 0));
+  if (attrs.outside == Outside::Border) {
+    // Cubic taps that lie inside weigh an outer position as it is. Further out than this all of
+    // them are the border.
+    const double beyond = attrs.mode == SampleMode::Cubic ? 3 : 0;
+    return te::max(te::min(x, size + (beyond - 1)), te::cast(x.elem(), -beyond));
+  }
   if (attrs.outside == Outside::Reflection) {
     const double low = attrs.align_corners ? 0 : -0.5;
     return reflected(x, te::cast(x.elem(), low), size - (attrs.align_corners ? 1.0 : 0.5));

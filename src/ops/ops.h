@@ -332,6 +332,9 @@ struct ResizeAttrs {
   NearestMode nearest = NearestMode::RoundPreferFloor;
   Coordinates coordinates = Coordinates::HalfPixel;
   bool antialias = false, exclude_outside = false;
+  /// align_corners: an axis that shrinks by a scale counts as long as its width times the scale,
+  /// not rounded down, as in ONNX's own cases since opset 19. Otherwise the corners are aligned.
+  bool fractional_corners = false;
   double cubic_a = -0.75, extrapolation = 0;
   std::vector<int64_t> axes = {};   // the only ones that change; empty: all may
   std::vector<double> scales = {};  // one per dimension, where they are known
@@ -341,6 +344,7 @@ struct ResizeAttrs {
                  graph::field("coordinates", &ResizeAttrs::coordinates),
                  graph::field("antialias", &ResizeAttrs::antialias),
                  graph::field("exclude_outside", &ResizeAttrs::exclude_outside),
+                 graph::field("fractional_corners", &ResizeAttrs::fractional_corners),
                  graph::field("cubic_a", &ResizeAttrs::cubic_a),
                  graph::field("extrapolation", &ResizeAttrs::extrapolation),
                  graph::field("axes", &ResizeAttrs::axes),

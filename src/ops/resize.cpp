@@ -17,12 +17,15 @@ using te::Expr;
 
 constexpr ir::Elem kF64 = ir::Elem::F64;
 
-/// One dimension that changes.
+/// One dimension that changes. Expressions are of one float type: f64 for interpolation, f32 to
+/// find the nearest element, since all depends on the last bit there, and PyTorch and ONNX Runtime
+/// compute it so: 3 / 0.6 is 5 in f32, and less in f64, where 0.6 is what it was in f32.
 struct Axis {
   size_t d;
   Dim in, out;
-  Expr scale, length;  // f64; length: of the result before it was rounded down
+  Expr scale, length;  // length: of the result before it was rounded down
   Expr start, end;     // of the region of interest
+  ir::Elem real() const { return scale.elem(); }
 };
 
 bool is_resized(const Call& call, size_t d) {
@@ -35,26 +38,26 @@ bool is_resized(const Call& call, size_t d) {
   return call.has(2) || !same(call.element(1, static_cast<int64_t>(d)), call.shape(0)[d]);
 }
 
-std::vector<Axis> axes_of(const Call& call) {
+std::vector<Axis> axes_of(const Call& call, ir::Elem real) {
   const ResizeAttrs& attrs = call.attrs<ResizeAttrs>();
   std::vector<Axis> out;
   for (size_t d = 0; d < call.shape(0).size(); ++d) {
     if (!is_resized(call, d)) continue;
     const Dim in = call.shape(0)[d], size = call.out(0).shape[d];
-    const Expr width = te::cast(kF64, Expr(in)), whole = te::cast(kF64, Expr(size));
-    Axis axis{d, in, size, whole / width, whole, te::cast(kF64, 0), te::cast(kF64, 1)};
+    const Expr width = te::cast(real, Expr(in)), whole = te::cast(real, Expr(size));
+    Axis axis{d, in, size, whole / width, whole, te::cast(real, 0), te::cast(real, 1)};
     if (!attrs.scales.empty())
-      axis.scale = te::cast(kF64, attrs.scales[d]);
+      axis.scale = te::cast(real, attrs.scales[d]);
     else if (call.has(2))
-      axis.scale = call.in(2)(static_cast<int64_t>(d));
+      axis.scale = as(real, call.in(2)(static_cast<int64_t>(d)));
     if (!attrs.scales.empty() || call.has(2)) axis.length = axis.scale * width;
     if (call.has(3)) {
       const auto j = std::find(attrs.axes.begin(), attrs.axes.end(), static_cast<int64_t>(d));
       const int64_t count = attrs.axes.empty() ? call.rank(0) : std::ssize(attrs.axes);
       const int64_t at = attrs.axes.empty() ? static_cast<int64_t>(d) : j - attrs.axes.begin();
       if (at < count) {
-        axis.start = as(kF64, call.in(3)(at));
-        axis.end = as(kF64, call.in(3)(at + count));
+        axis.start = as(real, call.in(3)(at));
+        axis.end = as(real, call.in(3)(at + count));
       }
     }
     out.push_back(std::move(axis));
@@ -77,26 +80,26 @@ std::vector<Type> infer_interpolated(const Call& call) {
   return infer(call);
 }
 
-/// Where output o lies in the input, as f64.
-Expr source(const Axis& a, Coordinates mode, const Expr& o) {
-  const Expr x = te::cast(kF64, o), width = te::cast(kF64, Expr(a.in));
+/// Where output o lies in the input.
+Expr source(const Axis& a, const ResizeAttrs& attrs, const Expr& o) {
+  const auto real = [&](const Expr& x) { return te::cast(a.real(), x); };
+  const Expr x = real(o), width = real(Expr(a.in)), whole = real(Expr(a.out));
   const Expr half = (x + 0.5) / a.scale - 0.5;
-  switch (mode) {
+  switch (attrs.coordinates) {
     case Coordinates::HalfPixel: return half;
-    case Coordinates::PytorchHalfPixel:
-      return te::select(a.length == 1, te::cast(kF64, -0.5), half);
-    case Coordinates::HalfPixelSymmetric: {
-      const Expr adjusted = te::cast(kF64, Expr(a.out)) / a.length;
-      return width / 2 * (1 - adjusted) + half;
-    }
+    case Coordinates::PytorchHalfPixel: return te::select(whole == 1, real(0), half);
+    case Coordinates::HalfPixelSymmetric:
+      return width / 2 * (1 - whole / a.length) + (x + 0.5) / a.scale - 0.5;
     case Coordinates::HalfPixelForNearest: return (x + 0.5) / a.scale;
     case Coordinates::Asymmetric: return x / a.scale;
-    case Coordinates::AlignCorners:
-      return te::select(a.length == 1, te::cast(kF64, 0), x * (width - 1) / (a.length - 1));
+    case Coordinates::AlignCorners: {
+      const Expr length =
+          attrs.fractional_corners ? te::select(a.scale < 1, a.length, whole) : whole;
+      return te::select(length == 1, real(0), x * (width - 1) / (length - 1));
+    }
     case Coordinates::CropAndResize: {
       const Expr region = (a.end - a.start) * (width - 1);
-      return te::select(a.length == 1, region / 2, x * region / (a.length - 1)) +
-             a.start * (width - 1);
+      return te::select(whole == 1, region / 2, x * region / (whole - 1)) + a.start * (width - 1);
     }
   }
   return half;
@@ -104,12 +107,16 @@ Expr source(const Axis& a, Coordinates mode, const Expr& o) {
 
 Expr clamped(const Expr& i, const Dim& extent) { return te::max(te::min(i, Expr(extent - 1)), 0); }
 
+/// Which element a position takes. What should lie in the middle of two rarely does to the last
+/// bit.
 Expr nearest(const Expr& x, NearestMode mode) {
+  const Expr below = te::floor(x), rest = x - below;
+  constexpr double kMiddle = 1e-5;
   switch (mode) {
-    case NearestMode::Floor: return te::floor(x);
+    case NearestMode::Floor: return below;
     case NearestMode::Ceil: return te::ceil(x);
-    case NearestMode::RoundPreferFloor: return te::ceil(x - 0.5);
-    case NearestMode::RoundPreferCeil: return te::floor(x + 0.5);
+    case NearestMode::RoundPreferFloor: return te::select(rest <= 0.5 + kMiddle, below, below + 1);
+    case NearestMode::RoundPreferCeil: return te::select(rest < 0.5 - kMiddle, below, below + 1);
   }
   return x;
 }
@@ -121,8 +128,8 @@ te::Tensor extrapolated(const Call& call, const te::Tensor& t, const std::vector
   return te::compute("extrapolated", shape_of(t), [&](const std::vector<te::Var>& point) {
     Expr outside = false;
     for (const Axis& a : axes) {
-      const Expr x = source(a, attrs.coordinates, point[a.d]);
-      outside = outside || x < 0 || x > te::cast(kF64, Expr(a.in - 1));
+      const Expr x = source(a, attrs, point[a.d]);
+      outside = outside || x < 0 || x > te::cast(a.real(), Expr(a.in - 1));
     }
     return te::select(outside, te::cast(t.elem(), attrs.extrapolation), t.at(indices_of(point)));
   });
@@ -143,12 +150,12 @@ std::optional<int64_t> repeats(const ResizeAttrs& attrs, const Axis& a) {
 
 std::vector<te::Tensor> define_nearest(const Call& call) {
   const ResizeAttrs& attrs = call.attrs<ResizeAttrs>();
-  const std::vector<Axis> axes = axes_of(call);
+  const std::vector<Axis> axes = axes_of(call, ir::Elem::F32);
   std::vector<std::optional<te::Tensor>> tables(axes.size());
   for (size_t k = 0; k < axes.size(); ++k) {
     if (repeats(attrs, axes[k])) continue;
     tables[k] = te::compute(str("from", axes[k].d), {Expr(axes[k].out)}, [&](const te::Var& o) {
-      const Expr x = nearest(source(axes[k], attrs.coordinates, o), attrs.nearest);
+      const Expr x = nearest(source(axes[k], attrs, o), attrs.nearest);
       return clamped(te::cast(ir::Elem::I64, x), axes[k].in);
     });
   }
@@ -184,12 +191,12 @@ te::Tensor interpolated(const ResizeAttrs& attrs, const te::Tensor& t, const Axi
   const Expr squeeze = attrs.antialias ? te::min(a.scale, te::cast(kF64, 1)) : te::cast(kF64, 1);
 
   const te::Tensor first = te::compute(str("first", a.d), {Expr(a.out)}, [&](const te::Var& o) {
-    return te::cast(ir::Elem::I64, te::floor(source(a, attrs.coordinates, o))) - half + 1;
+    return te::cast(ir::Elem::I64, te::floor(source(a, attrs, o))) - half + 1;
   });
   const te::Tensor raw = te::compute(
       str("raw", a.d), {Expr(a.out), Expr(taps)}, [&](const te::Var& o, const te::Var& k) {
         const Expr i = first(o) + k;
-        const Expr distance = te::cast(kF64, i) - source(a, attrs.coordinates, o);
+        const Expr distance = te::cast(kF64, i) - source(a, attrs, o);
         const Expr weight = kernel(attrs, distance * squeeze);
         if (!attrs.exclude_outside) return weight;
         return te::select(0 <= i && i < Expr(a.in), weight, te::cast(kF64, 0));
@@ -224,7 +231,7 @@ std::vector<te::Tensor> define_interpolated(const Call& call) {
   const ResizeAttrs& attrs = call.attrs<ResizeAttrs>();
   const ir::Elem elem = call.elem(0);
   const ir::Elem acc = elem == kF64 || !ir::is_float(elem) ? kF64 : ir::Elem::F32;
-  const std::vector<Axis> axes = axes_of(call);
+  const std::vector<Axis> axes = axes_of(call, kF64);
   te::Tensor t = as(acc, call.in(0));
   for (const Axis& a : axes) t = interpolated(attrs, t, a);
   t = extrapolated(call, t, axes);
@@ -272,6 +279,10 @@ ResizeAttrs attrs_of(const OnnxNode& n) {
                                     {"round_prefer_ceil", NearestMode::RoundPreferCeil},
                                     {"floor", NearestMode::Floor},
                                     {"ceil", NearestMode::Ceil}});
+  // Exporters of PyTorch and TensorFlow state the nearest mode in any case, and mean whole lengths.
+  out.fractional_corners = out.coordinates == Coordinates::AlignCorners &&
+                           out.mode != ResizeMode::Nearest && n.opset >= 19 &&
+                           !n.has_attr("nearest_mode");
   return out;
 }
 
