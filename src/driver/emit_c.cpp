@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/emit_c.h"
 
+#include <map>
+
 #include "driver/c_text.h"
 #include "driver/planner.h"
 #include "driver/straight_line.h"
@@ -63,6 +65,14 @@ class Writer {
           "\nstatic void copy_bytes(void* to, const void* from, int64_t bytes) {\n"
           "  for (int64_t i = 0; i < bytes; ++i) ((uint8_t*)to)[i] = ((const uint8_t*)from)[i];\n"
           "}\n";
+    for (const auto& [elem, name] : checks_)
+      out +=
+          str("\nstatic int ", name, "(const ", c_type(elem),
+              "* indices, int64_t first, int64_t step, int64_t count, int64_t extent) {\n"
+              "  for (int64_t i = first; i < count; i += step)\n"
+              "    if ((int64_t)indices[i] < -extent || (int64_t)indices[i] >= extent) return 0;\n"
+              "  return 1;\n"
+              "}\n");
     return str(out, "\n", signature(), " {\n", calls, "}\n");
   }
 
@@ -93,6 +103,8 @@ class Writer {
         " * arena, which holds nothing between runs. Runs with arenas of their own may go on at "
         "the\n"
         " * same time. The floating-point environment is the default one.\n"
+        " *\n",
+        results(),
         " */\n"
         "#ifndef ",
         macro, "_H\n#define ", macro, "_H\n\n#include <stdint.h>\n\n", "#define ", macro,
@@ -105,13 +117,27 @@ class Writer {
   int64_t total_arena() const { return arena_bytes_ + workspace_bytes_; }
 
  private:
+  /// What the function returns, in a comment.
+  std::string results() const {
+    std::string out = " * Returns 0";
+    if (errors_.empty()) return out + ".\n";
+    out += ", or when an index is out of range, whereupon outputs have no meaning, the number of\n";
+    for (size_t i = 0; i < errors_.size(); ++i) {
+      std::string text = errors_[i];
+      for (char& c : text)
+        if (c == '*' || c < ' ') c = ' ';  // a name must not end the comment
+      out += str(" *   ", i + 1, "  ", text, "\n");
+    }
+    return out;
+  }
+
   std::string signature() const {
     std::string list;
     for (size_t i = 0; i < inputs_.size(); ++i)
       list += str("const ", c_type(module_.inputs[i].type.elem), "* ", inputs_[i], ", ");
     for (size_t i = 0; i < outputs_.size(); ++i)
       list += str(c_type(module_.outputs[i].type.elem), "* ", outputs_[i], ", ");
-    return str("void ", name_, "_run(", list, "void* ", arena_, ")");
+    return str("int ", name_, "_run(", list, "void* ", arena_, ")");
   }
 
   std::string array(size_t i) const {
@@ -171,6 +197,16 @@ class Writer {
     return str("  ", kernels_.entries.at(word[1]).name, "(", arguments, ");\n");
   }
 
+  std::string check_indices(const uint32_t* word) {
+    const ElemType elem = plan_.values.at(word[1]).type.elem;
+    std::string& function = checks_[elem];
+    if (function.empty()) function = names_.take(str("in_range_", name_of(elem)));
+    errors_.emplace_back(module_.names.bytes().c_str() + word[5]);
+    return str("  if (!", function, "(", address(word[1]), ", ", word[3], ", ", word[4], ", ",
+               bytes_of(word[1]) * 8 / bits_of(elem), ", ", constant(word[2]), ")) return ",
+               errors_.size(), ";\n");
+  }
+
   std::string body() {
     std::string out;
     for (size_t at = 0; at < plan_.code.size(); at += words_of(plan_.code[at])) {
@@ -185,11 +221,12 @@ class Writer {
           break;
         case PlanOp::Define: break;  // an address that is known
         case PlanOp::Check: require(constant(word[1]) != 0, "checked before"); break;
+        case PlanOp::CheckIndices: out += check_indices(word); break;
         default: throw InternalError("an instruction that a fixed plan has not");
       }
     }
     if (total_arena() == 0) out += str("  (void)", arena_, ";\n");
-    return out;
+    return out + "  return 0;\n";
   }
 
   const Module& module_;
@@ -201,6 +238,8 @@ class Writer {
   std::string arena_;
   int64_t arena_bytes_ = 0, workspace_bytes_ = 0;
   bool copies_ = false;
+  std::map<ElemType, std::string> checks_;  // names of functions
+  std::vector<std::string> errors_;         // of the runs that return 1, 2, …
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ir/equal.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
+#include "ops/ops.h"
 #include "support/bare/checksum.h"
 #include "support/str.h"
 
@@ -433,6 +434,8 @@ void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
 void Planner::run(const Node& node) {
   if (kernels_.parts.nodes.contains(&node))
     in_place(node);
+  else if (node.op == &ops::check_indices_op())
+    check_indices(node);
   else if (node.op->special == Special::View)
     view(node);
   else if (const auto use = kernels_.uses.find(&node); use != kernels_.uses.end())

@@ -50,6 +50,7 @@ class Planner {
   void nodes(const graph::Function& f, const std::vector<graph::Check>& checks);
   void run(const graph::Node& node);
   void view(const graph::Node& node);
+  void check_indices(const graph::Node& node);
   void in_place(const graph::Node& node);
   void call(const graph::Node& node, const KernelUse& use);
   void host(const graph::Node& node);

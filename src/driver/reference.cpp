@@ -49,6 +49,7 @@ class Machine {
       if (check.origin.text == node.origin.text && is_known(check.condition)) verify(check);
     if (node.op == &ops::if_op()) return run_if(node);
     if (node.op == &ops::loop_op()) return run_loop(node);
+    if (node.op->indexed) verify_indices(node);
     if (node.op->special == Special::View) {
       const Constant& from = get(node.inputs[0]);
       const TensorType& type = *graph_.type(node.outputs[0]).tensor();
@@ -212,6 +213,25 @@ class Machine {
                    .message = check.message,
                    .notes = {str("at ", check.origin.text)},
                    .help = "check the shapes and values of the inputs"});
+  }
+
+  void verify_indices(const Node& node) {
+    const Call call(graph_, *node.op, node.attrs, node.inputs, node.origin, node.bodies);
+    std::vector<int64_t> extents;
+    for (const Dim& d : node.op->indexed(call)) extents.push_back(eval(d));
+    know_symbols();
+    const Constant& indices = get(node.inputs[1]);
+    for (int64_t i = 0; i < indices->count(); ++i) {
+      const int64_t index = int_at(*indices, i);
+      const int64_t extent = extents.at(static_cast<size_t>(i) % extents.size());
+      if (index < -extent || index >= extent)
+        throw Error({.code = "driver.run.index",
+                     .at = {},
+                     .message = str("index ", index, " is out of range: the dimension has ", extent,
+                                    " elements"),
+                     .notes = {str("at ", node.origin.text)},
+                     .help = str("give indices from ", -extent, " to ", extent - 1)});
+    }
   }
 
   std::vector<int64_t> shape_of(const TensorType& type) {

@@ -58,6 +58,9 @@ struct OpDef {
   /// The elements of each result as formulas, where they can be told; null or nothing: unknown.
   /// Asked only for results that are small integer tensors.
   std::vector<std::optional<std::vector<Dim>>> (*elements)(const Call& call) = nullptr;
+  /// The extents of the dimensions that the elements of input 1 are indices of: one for all, or one
+  /// for each place of its last dimension. Null: it holds no indices.
+  std::vector<Dim> (*indexed)(const Call& call) = nullptr;
   std::vector<Algorithm> algorithms = {};             // (a) tensor expressions, best first
   ir::LoopFunc (*loops)(const Call& call) = nullptr;  // (b) params: the inputs it has, outputs
   std::string_view host = {};                         // (c) a function of runtime/host_ops

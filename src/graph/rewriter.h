@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/builder.h"
+#include "graph/call.h"
 #include "graph/pipeline.h"
 #include "support/function_ref.h"
 
@@ -50,6 +51,10 @@ class Rewriter {
   ValueId constant(Constant content, const std::string& name = "");
   /// The shape as an i64 tensor: a constant, or a value that is known only as formulas.
   ValueId shape_value(const Shape& shape);
+  /// A node as its operator's rules see it; valid until the pass makes something.
+  Call call_of(const Node& n) {
+    return Call(builder_.graph(), *n.op, n.attrs, n.inputs, n.origin, n.bodies);
+  }
   /// A view of the value in another shape of as many elements; itself when it has that shape.
   ValueId reshape(ValueId id, const Shape& shape);
 

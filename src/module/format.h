@@ -20,7 +20,7 @@ namespace tilewright::format {
 constexpr unsigned char kMagic[8] = {0x89, 'T', 'W', 'M', '\r', '\n', 0x1a, '\n'};
 /// Another major number: unreadable. A runtime reads all minors up to its own.
 constexpr uint16_t kMajor = 1;
-constexpr uint16_t kMinor = 0;
+constexpr uint16_t kMinor = 1;
 
 constexpr uint64_t kPage = 4096;
 /// Code is mapped from the file, so it starts at the largest page that its machines may have.

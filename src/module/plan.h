@@ -107,8 +107,13 @@ enum class PlanOp : uint8_t {
 
   HostCall,  // host_op attributes n_inputs n_outputs, inputs…, outputs…
              // attributes: word index in `attributes`; an input or output may be kNone: not given
+
+  // v extent column columns message: elements column, column + columns, … (row-major) of an integer
+  // tensor are at least -extent and less than extent, or the run ends with an error that names the
+  // first one that is not.
+  CheckIndices,
 };
-constexpr int kPlanOpCount = static_cast<int>(PlanOp::HostCall) + 1;
+constexpr int kPlanOpCount = static_cast<int>(PlanOp::CheckIndices) + 1;
 
 /// A plan in the memory of the compiler; PlanBuilder makes it. Names are offsets in Module::names.
 struct Plan {

@@ -107,6 +107,11 @@ void PlanBuilder::check(Reg r, std::string_view message) {
   emit(PlanOp::Check, {r, module_.names.add(message)});
 }
 
+void PlanBuilder::check_indices(ValueId v, Reg extent, uint32_t column, uint32_t columns,
+                                std::string_view message) {
+  emit(PlanOp::CheckIndices, {v, extent, column, columns, module_.names.add(message)});
+}
+
 PlanBuilder::Label PlanBuilder::label() {
   label_places_.push_back(kNone);
   return {static_cast<uint32_t>(label_places_.size() - 1)};

@@ -66,6 +66,9 @@ class PlanBuilder {
 
   /// `message` names the model's node and the fact.
   void check(Reg r, std::string_view message);
+  /// `message` names the model's node; the runtime says which index is out of range.
+  void check_indices(ValueId v, Reg extent, uint32_t column, uint32_t columns,
+                     std::string_view message);
 
   Label label();
   void place(Label label);

@@ -35,6 +35,7 @@ const PlanOpInfo& info_of(PlanOp op) {
       {"call", "nrrnn"},
       {"call_checked", "nrrnn"},
       {"host_call", "nnnn"},
+      {"check_indices", "vrnnm"},
   };
   return rows[static_cast<int>(op)];
 }

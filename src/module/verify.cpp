@@ -313,6 +313,10 @@ bool Verifier::value_operation(PlanOp op, std::span<const uint32_t> words) {
     case PlanOp::LoadElement:
       return (v.type.is_tensor() && v.type.elem <= ElemType::U64) ||
              bad("an element of value %u is read, which holds no integers", id);
+    case PlanOp::CheckIndices:
+      return (v.type.is_tensor() && v.type.elem >= ElemType::I8 && v.type.elem <= ElemType::U64 &&
+              bits_of(v.type.elem) >= 8 && words[3] < words[4]) ||
+             bad("value %u holds no indices in column %u of %u", id, words[3], words[4]);
     case PlanOp::LoadDim:
       return words[3] < v.rank || bad("dimension %u of value %u is read", words[3], id);
     case PlanOp::Define:

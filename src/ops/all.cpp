@@ -40,6 +40,7 @@ std::vector<const OpDef*> collect() {
   family(binary_ops());
   family(cast_ops());
   one(causal_conv_op());
+  one(check_indices_op());
   one(col2im_op());
   family(concat_ops());
   family(contrib_math_ops());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading elements at indices that another tensor holds. At count from the end when negative;
-// one out of range has no meaning in ONNX, and reads the nearest element here.
+// Reading elements at indices that another tensor holds. They count from the end when negative. One
+// out of range is an error of the run (check_indices); without that check it reads the nearest
+// element.
 #include "graph/onnx_node.h"
 #include "ops/checks.h"
 #include "ops/define.h"
@@ -60,6 +61,11 @@ std::vector<Elements> elements_gather(const Call& call) {
     out.push_back(c ? (*data)[static_cast<size_t>(*c)] : pick(*data, wrapped(i, count)));
   }
   return {out};
+}
+
+std::vector<Dim> extent_of_axis(const Call& call) {
+  const int axis = normal_axis(call, call.attrs<AxisAttrs>().axis, call.rank(0));
+  return {call.shape(0)[static_cast<size_t>(axis)]};
 }
 
 std::vector<te::Tensor> define_gather(const Call& call) {
@@ -142,6 +148,12 @@ std::vector<Type> infer_gather_nd(const Call& call) {
   return {tensor_of(call.elem(0), std::move(out))};
 }
 
+std::vector<Dim> extents_of_place(const Call& call) {
+  const int64_t length = place_length(call), batch = call.attrs<GatherNdAttrs>().batch_dims;
+  const auto first = call.shape(0).begin() + batch;
+  return {first, first + length};
+}
+
 std::vector<te::Tensor> define_gather_nd(const Call& call) {
   const int64_t length = place_length(call), batch = call.attrs<GatherNdAttrs>().batch_dims;
   const auto width = static_cast<int64_t>(call.shape(1).size()) - 1;
@@ -187,17 +199,20 @@ std::span<const OpDef> gather_ops() {
                             .fusion = FusionKind::Injective,
                             .infer = infer_gather,
                             .elements = elements_gather,
+                            .indexed = extent_of_axis,
                             .algorithms = {{.name = "direct", .define = define_gather}},
                             .onnx = {{.op = "Gather", .rule = gather_from_onnx},
                                      {.op = "Compress", .rule = compress_from_onnx}}}),
       define_op<AxisAttrs>({.name = "gather_elements",
                             .fusion = FusionKind::Injective,
                             .infer = infer_gather_elements,
+                            .indexed = extent_of_axis,
                             .algorithms = {{.name = "direct", .define = define_gather_elements}},
                             .onnx = {{.op = "GatherElements", .rule = gather_elements_from_onnx}}}),
       define_op<GatherNdAttrs>({.name = "gather_nd",
                                 .fusion = FusionKind::Injective,
                                 .infer = infer_gather_nd,
+                                .indexed = extents_of_place,
                                 .algorithms = {{.name = "direct", .define = define_gather_nd}},
                                 .onnx = {{.op = "GatherND", .rule = gather_nd_from_onnx}}}),
   };

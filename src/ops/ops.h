@@ -390,6 +390,8 @@ const graph::OpDef& tfidf_op();
 
 std::span<const graph::OpDef> unique_ops();
 
+const graph::OpDef& check_indices_op();
+
 std::span<const graph::OpDef> view_ops();  // flatten, identity, reshape, squeeze, unsqueeze
 
 }  // namespace tilewright::ops

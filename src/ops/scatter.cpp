@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ScatterElements (Scatter), ScatterND and TensorScatter: a copy of the data with updates put in.
-// Updates of one place happen in the order of the indices; indices that are out of range are
-// refused where they are constants, and change nothing otherwise.
+// Updates of one place happen in the order of the indices. Indices out of range are refused where
+// they are constants, and an error of the run otherwise (check_indices); without that check they
+// change nothing.
 #include <array>
 
 #include "graph/onnx_node.h"
@@ -87,6 +88,11 @@ std::vector<Type> infer_elements(const Call& call) {
   return {call.type(0)};
 }
 
+std::vector<Dim> extent_of_axis(const Call& call) {
+  const int axis = normal_axis(call, call.attrs<ScatterAttrs>().axis, call.rank(0));
+  return {call.shape(0)[static_cast<size_t>(axis)]};
+}
+
 /// Rows along the axis are independent; in a row, updates happen in order.
 ir::LoopFunc elements_loops(const Call& call) {
   const ScatterAttrs& attrs = call.attrs<ScatterAttrs>();
@@ -126,6 +132,11 @@ size_t tuple_length(const Call& call) {
     call.refuse("ops.scatter_nd.indices", str("the indices are ", print(call.type(1))),
                 "their last dimension is a constant, at most the rank of the data");
   return static_cast<size_t>(*n);
+}
+
+std::vector<Dim> extents_of_tuple(const Call& call) {
+  const auto first = call.shape(0).begin();
+  return {first, first + static_cast<ptrdiff_t>(tuple_length(call))};
 }
 
 std::vector<Type> infer_nd(const Call& call) {
@@ -285,11 +296,13 @@ std::span<const OpDef> scatter_ops() {
       define_op<ScatterAttrs>(
           {.name = "scatter_elements",
            .infer = infer_elements,
+           .indexed = extent_of_axis,
            .loops = elements_loops,
            .onnx = {{.op = "Scatter", .from = 9, .rule = elements_from_onnx, .to = 10},
                     {.op = "ScatterElements", .from = 11, .rule = elements_from_onnx}}}),
       define_op<ScatterAttrs>({.name = "scatter_nd",
                                .infer = infer_nd,
+                               .indexed = extents_of_tuple,
                                .loops = nd_loops,
                                .onnx = {{.op = "ScatterND", .from = 11, .rule = nd_from_onnx}}}),
       define_op<TensorScatterAttrs>(

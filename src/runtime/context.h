@@ -130,6 +130,7 @@ class Context {
   tw_status copy(ValueId to, ValueId from);
   tw_status load_element(ValueId id, int64_t index, int64_t& value);
   tw_status store_element(ValueId id, int64_t index, int64_t value);
+  tw_status check_indices(const uint32_t* words);
   tw_status undefined(ValueId id);
   void clear(Slot& slot);
   Block* block_of(ValueId id) const;

@@ -52,6 +52,7 @@ tw_status Context::execute(uint32_t at, uint32_t end) {
       case PlanOp::Call: status = call(w, false); break;
       case PlanOp::CallChecked: status = call(w, true); break;
       case PlanOp::HostCall: status = host_call(w); break;
+      case PlanOp::CheckIndices: status = check_indices(w); break;
 
       case PlanOp::Set: r[w[1]] = r[w[2]]; break;
       case PlanOp::Not: r[w[1]] = r[w[2]] == 0; break;

@@ -128,6 +128,17 @@ TEST(Verify, RefusesToWriteWhatMustStay) {
                  "cannot take over");
 }
 
+TEST(Verify, RefusesIndicesThatAreNone) {
+  const auto check = [](uint32_t value, uint32_t column, uint32_t columns) {
+    return after(
+        [=](Module&, Plan& p) { append(p, PlanOp::CheckIndices, {value, 0, column, columns, 0}); });
+  };
+  expect_refused(check(0, 0, 1), "value 0 holds no indices");  // floats
+  expect_refused(check(99, 0, 1), "value that is not there");
+  expect_refused(check(0, 1, 1), "column 1 of 1");
+  expect_refused(check(0, 0, 0), "column 0 of 0");
+}
+
 TEST(Verify, RefusesTypesThatDoNotFit) {
   expect_refused(
       after([](Module&, Plan& p) { append(p, PlanOp::LoadElement, {p.registers++, 0, 0}); }),

@@ -55,7 +55,7 @@ def c_bytes(array):
 def harness(folder, inputs, outputs):
     """main.c: runs the model on arrays that stand in it and prints the bytes of each output as hexadecimal digits."""
     header = (folder / "m.h").read_text()
-    run = re.search(r"void m_run\((.*)\);", header, re.S).group(1)
+    run = re.search(r"int m_run\((.*)\);", header, re.S).group(1)
     names = re.findall(r"(\w+)(?:,|$)", run)
     text = ['#include "m.h"', "void put(const char* text);",
             "static _Alignas(M_ARENA_ALIGNMENT) unsigned char arena[M_ARENA_BYTES + 64];"]
@@ -75,7 +75,7 @@ def harness(folder, inputs, outputs):
              "int main(void) {",
              "  for (int i = 0; i < 64; ++i) arena[M_ARENA_BYTES + i] = 0xa5;",
              "  for (int i = 0; i < M_ARENA_BYTES; ++i) arena[i] = 0xff;  /* nothing may be read before it is written */",
-             f"  m_run({', '.join([*arguments, 'arena'])});"]
+             f"  if (m_run({', '.join([*arguments, 'arena'])}) != 0) return 6;"]
     text += [f"  show(out{i}, {a.nbytes});" for i, a in enumerate(outputs)]
     text += ["  for (int i = 0; i < 64; ++i) if (arena[M_ARENA_BYTES + i] != 0xa5) return 7;", "  return 0;", "}"]
     (folder / "main.c").write_text("\n".join(text) + "\n")

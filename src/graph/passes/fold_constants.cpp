@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/dependence.h"
+#include "graph/indices.h"
 #include "graph/op_def.h"
 #include "graph/passes/passes.h"
 #include "graph/symbols.h"
@@ -63,6 +64,10 @@ class Folder {
       to.constant = view_constant(from->elem, *const_dims(to.type.tensor()->shape), from->bytes,
                                   from.shared());
       return true;
+    }
+    if (n.op->indexed) {  // a wrong index is an error of the run
+      const Call call(graph_, *n.op, n.attrs, n.inputs, n.origin, n.bodies);
+      if (!has_right_indices(call, n.op->indexed(call))) return false;
     }
     const std::vector<Constant> results = services_.evaluate(graph_, n);
     if (results.empty()) return false;

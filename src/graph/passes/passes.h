@@ -8,6 +8,7 @@ namespace tilewright::graph {
 
 Graph assign_layouts(Graph graph, PassContext& context);
 Graph cancel_transposes(Graph graph, PassContext& context);
+Graph check_indices(Graph graph, PassContext& context);
 Graph eliminate_common(Graph graph, PassContext& context);
 Graph fold_batch_norm(Graph graph, PassContext& context);
 Graph fold_constants(Graph graph, PassContext& context);
