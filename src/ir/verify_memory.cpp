@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/rewrite.h"
+#include "ir/sharing.h"
 #include "ir/verify_rules.h"
 #include "support/str.h"
 
@@ -108,27 +109,13 @@ void check_written(const Use& use, const std::unordered_map<const BufferNode*, A
 /// The loop or agent between an allocation and a use that gives each of its iterations memory of
 /// this scope of its own; null when there is none.
 const Around* crossed(const BufferNode& b, const Path& path, size_t from) {
-  const bool per_thread =
-      (b.scope.kind == ScopeKind::Register || b.scope.kind == ScopeKind::Tile) && !has_lanes(b);
+  const ScopeKind scope = b.scope.kind;
   for (size_t i = from; i < path.size(); ++i) {
     const For* loop = path[i].stmt.as<For>();
-    const bool bound = loop && loop->loop == ForKind::Bound;
-    switch (b.scope.kind) {
-      case ScopeKind::Register:
-      case ScopeKind::Tile:
-        if (path[i].agent || (bound && (per_thread || !is_thread(loop->axis)))) return &path[i];
-        break;
-      case ScopeKind::Warp:
-      case ScopeKind::Shared:
-        if (bound && !is_thread(loop->axis)) return &path[i];
-        break;
-      case ScopeKind::Cluster:
-        if (bound && is_block(loop->axis)) return &path[i];
-        break;
-      case ScopeKind::Global:
-      case ScopeKind::Constant:
-      case ScopeKind::Named: break;
-    }
+    const bool bound = loop && loop->loop == ForKind::Bound && scope != ScopeKind::Named;
+    if (bound && is_own(b, *loop)) return &path[i];
+    if (path[i].agent && (scope == ScopeKind::Register || scope == ScopeKind::Tile))
+      return &path[i];
   }
   return nullptr;
 }

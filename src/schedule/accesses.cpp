@@ -7,6 +7,7 @@
 
 #include "arith/region.h"
 #include "ir/build.h"
+#include "ir/sharing.h"
 #include "support/str.h"
 
 namespace tilewright::schedule {
@@ -187,8 +188,9 @@ Conflicts::Conflicts(const ir::For& root, const Program& program, Asked asked)
   for (size_t i = 0; i < all_.size(); ++i)
     for (size_t j = i; j < all_.size(); ++j) {
       const Access &a = all_[i], &b = all_[j];
-      if (a.region.buffer == b.region.buffer && (a.write || b.write) && !a.is_private &&
-          !b.is_private && asked(a, b))
+      const ir::Buffer& buffer = a.region.buffer;
+      if (buffer == b.region.buffer && (a.write || b.write) &&
+          !(a.is_private && ir::is_own(*buffer, root)) && asked(a, b))
         pairs_.push_back({i, j});
     }
   // One iteration keeps the names; the other gets new variables for all that `root` binds.

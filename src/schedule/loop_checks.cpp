@@ -2,9 +2,12 @@
 #include "schedule/loop_checks.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/rewrite.h"
+#include "ir/sharing.h"
 #include "schedule/nests.h"
 #include "support/str.h"
 
@@ -149,16 +152,68 @@ void require_independent(const Program& program, const ir::For& loop, bool allow
   }
 }
 
-void require_axis_order(const Program& program, const ir::For& loop, ir::ThreadAxis axis) {
+/// Memory that each iteration has for itself cannot come from outside of the loop.
+static void require_own_inside(const ir::For& loop, std::string_view step) {
+  for (const Access& a : accesses_of(ir::Stmt::of(loop))) {
+    const ir::Buffer& buffer = a.region.buffer;
+    if (a.is_private || buffer->scope.kind == ir::ScopeKind::Named || !ir::is_own(*buffer, loop))
+      continue;
+    throw Error({.code = "schedule.bind.outside",
+                 .message = str("cannot ", step, ": `", buffer->name, "` lives in ",
+                                ir::print(buffer->scope), " outside of `", loop.var.name(),
+                                "`, which is bound to ", ir::name(loop.axis)),
+                 .notes = {"each iteration has memory of this scope for itself"},
+                 .help =
+                     "compute it inside of the loop (compute_at), or give it a wider scope with "
+                     "set_scope"});
+  }
+}
+
+/// Memory inside of the loop that all iterations share is no place for what each of them makes.
+static void require_shared_apart(const Program& program, const ir::For& loop,
+                                 std::string_view step) {
+  std::unordered_set<ir::Buffer> shared;
+  ir::walk(loop.body, [&](const ir::Alloc& a) {
+    if (!ir::is_own(*a.buffer, loop)) shared.insert(a.buffer);
+  });
+  if (shared.empty()) return;
+  const auto asked = [&](const Access& a, const Access&) {
+    return shared.contains(a.region.buffer);
+  };
+  for (const Conflict& c : Conflicts(loop, program, asked).across(loop)) {
+    const ir::Buffer& buffer = c.first.region.buffer;
+    const bool threads = loop.axis >= ir::ThreadAxis::ThreadX;
+    throw Error({.code = "schedule.bind.shared",
+                 .message = str("cannot ", step, ": all iterations of `", loop.var.name(),
+                                "`, which is bound to ", ir::name(loop.axis), ", share `",
+                                buffer->name, "`"),
+                 .notes = {str(c.text(), " in different iterations"),
+                           str("its scope is ", ir::print(buffer->scope))},
+                 .help = str("give each iteration its own with set_scope (",
+                             threads ? "register" : "shared or register",
+                             "), or compute it outside of the loop")});
+  }
+}
+
+static void require_axis_order(const Program& program, const ir::For& loop) {
   for (const ir::For* outer : program.loops_around(loop)) {
-    if (outer->loop == ir::ForKind::Bound && outer->axis >= axis)
+    if (outer->loop == ir::ForKind::Bound && outer->axis >= loop.axis)
       throw Error({.code = "schedule.bind.order",
-                   .message = str("cannot bind `", loop.var.name(), "` to ", ir::name(axis)),
+                   .message = str("cannot bind `", loop.var.name(), "` to ", ir::name(loop.axis)),
                    .notes = {str("`", outer->var.name(), "` around it is bound to ",
                                  ir::name(outer->axis))},
                    .help = "bind blocks outside of clusters and clusters outside of threads, each "
                            "axis once on a path"});
   }
+}
+
+void require_bound_loops_fit(const Program& program, std::string_view step) {
+  ir::walk(program.func().body, [&](const ir::For& loop) {
+    if (loop.loop != ir::ForKind::Bound) return;
+    require_axis_order(program, loop);
+    require_own_inside(loop, step);
+    require_shared_apart(program, loop, step);
+  });
 }
 
 void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::ThreadAxis axis,

@@ -22,12 +22,14 @@ std::vector<const ir::For*> perfect_chain(const Program& program,
                                           const std::vector<const ir::For*>& loops,
                                           std::string_view step);
 
-/// Throws when a loop around is bound to this axis, or to one that belongs inside of it.
-void require_axis_order(const Program& program, const ir::For& loop, ir::ThreadAxis axis);
-
 /// Gives the loop another kind, where such a loop may stand; its iterations are independent.
 void set_kind(Program& program, const ir::For& loop, ir::ForKind kind, ir::ThreadAxis axis,
               std::string_view step);
+
+/// What must hold of bound loops after every step: axes stand inside each other as the hardware has
+/// them, each once on a path; what iterations have for themselves is allocated inside; and they do
+/// not meet in what they share there.
+void require_bound_loops_fit(const Program& program, std::string_view step);
 
 /// Throws unless no conflict is left over; reductions count unless `allow_reductions`.
 void require_independent(const Program& program, const ir::For& loop, bool allow_reductions,

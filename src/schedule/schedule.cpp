@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/schedule.h"
 
+#include "schedule/loop_checks.h"
 #include "support/str.h"
 
 namespace tilewright::schedule {
@@ -36,6 +37,7 @@ std::vector<std::string> Schedule::run(Step step) {
   try {
     results = std::visit([&](const auto& s) { return s.apply(next); }, line.step);
     next.drop_lost_prefetches();
+    require_bound_loops_fit(next, std::visit([](const auto& s) { return s.name; }, line.step));
   } catch (const Error& e) {
     Diagnostic d = e.diagnostic;
     d.notes.push_back(str("in the step `", print(line), "`"));

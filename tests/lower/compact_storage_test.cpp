@@ -231,5 +231,19 @@ loops f(A: in f32[4, 32], C: out f32[4, 32]) stage scheduled {
   expect_same(ir::parse_function(text), f);
 }
 
+TEST(CompactStorage, LeavesWhatBoundIterationsShareAsItIs) {
+  const char* text = R"(
+loops f(A: in f32[4, 8], C: out f32[4, 8]) stage scheduled {
+  bind(block.x) for b in 0..4 {
+    alloc s: f32[4, 8]
+    for t in 0..8 { s[b, t] = A[b, t] }
+    for t in 0..8 { C[b, t] = s[b, 7 - t] }
+  }
+})";
+  const ir::LoopFunc f = compacted(text);
+  EXPECT_NE(ir::print(f).find("alloc s: f32[4, 8]"), std::string::npos) << ir::print(f);
+  expect_same(ir::parse_function(text), f);
+}
+
 }  // namespace
 }  // namespace tilewright::lower

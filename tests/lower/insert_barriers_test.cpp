@@ -196,5 +196,19 @@ TEST(InsertBarriers, RefusesAConflictWhereNoBarrierCanStand) {
   EXPECT_EQ(divergent.at.line, 5);
 }
 
+TEST(InsertBarriers, SharedInsideOfTheThreadsIsTheBlocks) {
+  expect_needed(after(insert_barriers, R"(
+loops f(A: in f32[32], B: out f32[32]) stage scheduled {
+  bind(block.x) for b in 0..1 {
+    bind(thread.x) for t in 0..32 {
+      alloc s: f32[32] shared
+      s[t] = A[t]
+      B[t] = s[31 - t]
+    }
+  }
+})"),
+                1);
+}
+
 }  // namespace
 }  // namespace tilewright::lower

@@ -107,5 +107,76 @@ TEST(Cluster, Refuses) {
             "schedule.cluster.scope");
 }
 
+/// B computed where each iteration of C needs it: three elements, two of which the next one needs.
+Schedule blur_in_one_loop(ir::ScopeKind scope) {
+  Schedule s(blur());
+  s.set_scope(s.block("B"), "B", scope);
+  s.compute_at(s.block("B"), s.loops("C")[0]);
+  return s;
+}
+
+TEST(Bind, RefusesWhereIterationsShareABufferInside) {
+  using enum ir::ThreadAxis;
+  const std::vector<std::tuple<ir::ScopeKind, ir::ThreadAxis, bool>> cases = {
+      {ir::ScopeKind::Global, ThreadX, false},  {ir::ScopeKind::Global, BlockX, false},
+      {ir::ScopeKind::Shared, ThreadX, false},  {ir::ScopeKind::Shared, BlockX, true},
+      {ir::ScopeKind::Register, ThreadX, true}, {ir::ScopeKind::Register, BlockX, true}};
+  for (const auto& [scope, axis, taken] : cases) {
+    SCOPED_TRACE(ir::print(ir::Scope{scope, {}}) + " " + std::string(ir::name(axis)));
+    Schedule s = blur_in_one_loop(scope);
+    const LoopRef loop = s.loops("C")[0];
+    if (taken) {
+      s.bind(loop, axis);
+      expect_same(blur(), s);
+      continue;
+    }
+    const std::string before = ir::print(s.func());
+    const Diagnostic d = diagnostic_of([&] { s.bind(loop, axis); });
+    EXPECT_EQ(d.code, "schedule.bind.shared");
+    EXPECT_NE(d.message.find("share `B`"), std::string::npos) << d.message;
+    EXPECT_NE(d.help.find("set_scope"), std::string::npos) << d.help;
+    EXPECT_EQ(ir::print(s.func()), before);
+  }
+}
+
+TEST(Bind, RefusesWhereWhatIterationsOwnIsOutside) {
+  Schedule s(blur());
+  s.set_scope(s.block("B"), "B", ir::ScopeKind::Register);
+  const Diagnostic d = diagnostic_of([&] { s.bind(s.loops("C")[0], ir::ThreadAxis::ThreadX); });
+  EXPECT_EQ(d.code, "schedule.bind.outside");
+  EXPECT_NE(d.message.find("`B` lives in register outside of `i"), std::string::npos) << d.message;
+  s.set_scope(s.block("B"), "B", ir::ScopeKind::Shared);
+  s.bind(s.loops("C")[0], ir::ThreadAxis::ThreadX);
+  expect_same(blur(), s);
+}
+
+TEST(Bind, RefusesAxesInAnotherOrderThanTheHardwareHasThem) {
+  Schedule s(matmul(4, 4, 4));
+  const auto [y, x, k] = s.loops<3>("C");
+  s.bind(x, ir::ThreadAxis::BlockX);
+  for (const auto axis : {ir::ThreadAxis::ThreadX, ir::ThreadAxis::BlockX})
+    EXPECT_EQ(diagnostic_of([&] { s.bind(y, axis); }).code, "schedule.bind.order");
+}
+
+TEST(Bind, TakesASharedBufferWhoseIterationsStayApart) {
+  Schedule s(matmul_relu());
+  s.compute_at(s.block("C"), s.loops("D")[0]);  // a row of C for each row of D, in global memory
+  s.bind(s.loops("D")[0], ir::ThreadAxis::BlockX);
+  expect_same(matmul_relu(), s);
+}
+
+TEST(Bind, LaterStepsShareNothingEither) {
+  Schedule s(blur());
+  s.bind(s.loops("C")[0], ir::ThreadAxis::ThreadX);
+  const Diagnostic d = diagnostic_of([&] { s.compute_at(s.block("B"), s.loops("C")[0]); });
+  EXPECT_EQ(d.code, "schedule.bind.shared");
+  Schedule t = blur_in_one_loop(ir::ScopeKind::Register);
+  t.bind(t.loops("C")[0], ir::ThreadAxis::ThreadX);
+  const Diagnostic e =
+      diagnostic_of([&] { t.set_scope(t.block("B"), "B", ir::ScopeKind::Shared); });
+  EXPECT_EQ(e.code, "schedule.bind.shared");
+  EXPECT_NE(e.message.find("cannot set_scope"), std::string::npos) << e.message;
+}
+
 }  // namespace
 }  // namespace tilewright::schedule

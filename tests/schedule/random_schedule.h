@@ -249,7 +249,7 @@ inline int random_steps(Schedule& s, Random& random, int count) {
                                                     ir::ScopeKind::Register});
     };
     try {
-      switch (random.in(0, 39)) {
+      switch (random.in(0, 41)) {
         case 0:
         case 1: s.split(loop, {kOpen, number()}); break;
         case 2: s.split(loop, {number(), kOpen, number()}); break;
@@ -368,6 +368,12 @@ inline int random_steps(Schedule& s, Random& random, int count) {
             const auto [producer, consumer] = random.pick(pairs);
             random_stagger(s, random, producer, consumer);
           }
+          break;
+        case 39:
+        case 40:
+          s.bind(loop, random.pick(std::vector<ir::ThreadAxis>{
+                           ir::ThreadAxis::BlockX, ir::ThreadAxis::BlockY, ir::ThreadAxis::ThreadX,
+                           ir::ThreadAxis::ThreadY}));
           break;
         default: {
           const ir::Var a("a"), b("b");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/sharing.h"
 #include "lower/access.h"
 #include "lower/carried.h"
 #include "lower/facts.h"
@@ -182,13 +183,20 @@ class Placer {
 LoopFunc compact_storage(const LoopFunc& func, PassContext&) {
   require_no_blocks(func, "compact_storage");
   Facts facts(func);
+  std::vector<const For*> around;
   return func.with_body(rewrite(
       with_unique_vars(func.body),
       [&](const Alloc& a, auto& self) -> Stmt {
+        // What iterations of hardware share has room for all of them.
+        if (!std::ranges::all_of(around, [&](const For* f) { return is_own(*a.buffer, *f); }))
+          return self.children(a);
         return Placer(a.buffer, facts).place(self(a.body));
       },
       [&](const For& loop, auto& self) -> Stmt {
-        return facts.inside(loop, [&] { return self.children(loop); });
+        around.push_back(&loop);
+        Stmt out = facts.inside(loop, [&] { return self.children(loop); });
+        around.pop_back();
+        return out;
       },
       [&](const Let& let, auto& self) -> Stmt {
         return facts.inside(let, [&] { return self.children(let); });

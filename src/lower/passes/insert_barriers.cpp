@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/sharing.h"
 #include "lower/access.h"
 #include "lower/facts.h"
 #include "lower/passes/passes.h"
@@ -80,6 +81,7 @@ class Threads {
     for (const Access& a : accesses_of(root))
       if (a.writes) written_.insert(a.buffer);
     own_ = allocated_in(root);
+    std::erase_if(own_, [&](const Buffer& b) { return !is_own(*b, *root.as<For>()); });
     root_ = build(root);
   }
 
@@ -322,7 +324,7 @@ class Threads {
 
   const arith::Context& outside_;
   Node root_;
-  std::unordered_set<Buffer> written_, own_;  // own: private to a thread
+  std::unordered_set<Buffer> written_, own_;  // own: allocated inside and private to a thread
   std::vector<Around> threads_, path_;
   std::unordered_set<Var> varying_;
   VarMap lets_;

@@ -32,7 +32,6 @@ Results Persistent::apply(Program& program) const {
   program.replace(i, ir::make_stmt<ir::For>(i.span, worker, Expr(0), Expr(number), body));
   // Their independence is that of the iterations, known above.
   const ir::For& all = *find_loop(program.func().body, worker);
-  if (workers.axis) require_axis_order(program, all, *workers.axis);
   set_kind(program, all, workers.axis ? ir::ForKind::Bound : ir::ForKind::Parallel,
            workers.axis.value_or(ir::ThreadAxis{}), name);
   return {LoopResult{worker}, LoopResult{turn}};

@@ -62,7 +62,6 @@ Results Parallel::apply(Program& program) const {
 Results Bind::apply(Program& program) const {
   const ir::For& i = program.loop(loop);
   require_serial(i, name);
-  require_axis_order(program, i, axis);
   require_independent(program, i, /*allow_reductions=*/false, name);
   set_kind(program, i, ir::ForKind::Bound, axis, name);
   return {};
