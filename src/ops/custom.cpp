@@ -114,7 +114,8 @@ void collect(const te::Stage& stage, std::unordered_set<te::Stage>& seen) {
     for (const te::Stage& inner : s->body) collect(inner, seen);
 }
 
-/// An axis that is itself an index must fit into what is read. Indices that are formulas, and reads
+/// An axis that is itself an index must fit into what is read, as far as only the run can tell;
+/// what is outside for all sizes te::program refuses. Other indices that are formulas, and reads
 /// under a condition, are the definition's own affair.
 void check_reads(const Call& call, const te::StageNode& stage, const te::Compute& c) {
   const auto extent_of = [&](const ir::Expr& index) -> const ir::Expr* {

@@ -7,6 +7,7 @@
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "support/str.h"
+#include "te/bounds.h"
 #include "te/compute.h"
 
 namespace tilewright::te {
@@ -188,6 +189,7 @@ Program program(std::string name, std::vector<Tensor> inputs, std::vector<Tensor
   Checker checker(p);
   for (const Tensor& t : p.inputs) checker.shape(t);
   for (const Stage& stage : p.stages) checker.stage(stage);
+  require_reads_inside(p);
   return p;
 }
 
