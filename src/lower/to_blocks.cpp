@@ -57,30 +57,6 @@ struct Nest {
   }
 };
 
-/// One element; the whole of a dimension whose index is loaded.
-ir::Region region_of(const Buffer& buffer, const std::vector<Expr>& indices) {
-  ir::Region region{.buffer = buffer};
-  for (size_t d = 0; d < indices.size(); ++d) {
-    if (ir::has_load(indices[d]))
-      region.ranges.push_back({0, buffer->shape[d]});
-    else
-      region.ranges.push_back({indices[d], 1});
-  }
-  return region;
-}
-
-std::vector<ir::Region> regions_read(const std::vector<Expr>& values) {
-  std::vector<ir::Region> regions;
-  for (const Expr& value : values) {
-    ir::walk(value, [&](const ir::Load& load) {
-      ir::Region region = region_of(load.buffer, load.indices);
-      const auto same = [&](const ir::Region& r) { return ir::equal(r, region); };
-      if (std::none_of(regions.begin(), regions.end(), same)) regions.push_back(std::move(region));
-    });
-  }
-  return regions;
-}
-
 Stmt stores(const std::vector<ir::Target>& targets, const std::vector<Expr>& values,
             const Span& span) {
   std::vector<Stmt> out;
@@ -292,6 +268,29 @@ class Lowering {
 };
 
 }  // namespace
+
+ir::Region region_of(const Buffer& buffer, const std::vector<Expr>& indices) {
+  ir::Region region{.buffer = buffer};
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (ir::has_load(indices[d]))
+      region.ranges.push_back({0, buffer->shape[d]});
+    else
+      region.ranges.push_back({indices[d], 1});
+  }
+  return region;
+}
+
+std::vector<ir::Region> regions_read(const std::vector<Expr>& values) {
+  std::vector<ir::Region> regions;
+  for (const Expr& value : values) {
+    ir::walk(value, [&](const ir::Load& load) {
+      ir::Region region = region_of(load.buffer, load.indices);
+      const auto same = [&](const ir::Region& r) { return ir::equal(r, region); };
+      if (std::none_of(regions.begin(), regions.end(), same)) regions.push_back(std::move(region));
+    });
+  }
+  return regions;
+}
 
 ir::LoopFunc to_blocks(const te::Program& program) { return Lowering(program).run(); }
 

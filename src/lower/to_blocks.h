@@ -19,4 +19,9 @@ namespace tilewright::lower {
 /// as guard(t == 0, init[…], state[t - 1, …]).
 ir::LoopFunc to_blocks(const te::Program& program);
 
+/// What its blocks declare. One element; the whole of a dimension whose index is loaded.
+ir::Region region_of(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
+/// The regions of all loads of the values, each once.
+std::vector<ir::Region> regions_read(const std::vector<ir::Expr>& values);
+
 }  // namespace tilewright::lower

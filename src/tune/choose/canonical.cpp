@@ -8,6 +8,7 @@
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/rewrite.h"
+#include "tune/choose/pieces.h"
 #include "tune/choose/stage.h"
 
 namespace tilewright::tune {
@@ -267,8 +268,9 @@ class Rewriting {
 
 }  // namespace
 
-ir::LoopFunc canonical(const ir::LoopFunc& blocks) {
-  if (!only_blocks(blocks)) return blocks;
+ir::LoopFunc canonical(const ir::LoopFunc& given) {
+  if (!only_blocks(given)) return given;
+  const ir::LoopFunc blocks = in_pieces(given);
   std::set<const ir::BufferNode*> frozen;
   for (const Stage& s : stages_of(blocks)) {
     if (s.kind != StageKind::Other) continue;

@@ -51,6 +51,9 @@ int64_t interleaved(int64_t operations, const ir::TargetSpec& spec) {
   return operations >= 40 && spec.vector_registers >= 32 ? 4 : 2;
 }
 
+/// Vectors of a row that is short enough to do without a loop over them.
+constexpr int64_t kShortRow = 4;
+
 // Blocks of eight columns and lanes are transposed in registers.
 constexpr int64_t kBlock = 8;
 
@@ -120,6 +123,8 @@ void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& sp
     }
     const auto known = ir::const_int(extent);
     int64_t width = lanes * vectors;
+    const bool is_short = known && *known <= kShortRow * lanes && interleaved(cost, spec) == 1;
+    if (is_short) width = std::max(width, *known);
     while (known && width > lanes && *known % width != 0 && *known < 8 * width) width /= 2;
     if (known && *known <= width) {
       s.vectorize(inner);

@@ -33,6 +33,14 @@ bool uses_any(const ir::Expr& e, const std::vector<ir::BlockIter>& iters, size_t
   return false;
 }
 
+/// Is it the first of these iterators plus something that none of them changes?
+bool is_shifted(const ir::Expr& index, const std::vector<ir::BlockIter>& iters, size_t first) {
+  const auto rest = arith::difference(index, iters[first].var);
+  return rest && std::ranges::none_of(rest->terms, [&](const arith::Affine::Term& t) {
+           return uses_any(t.expr, iters, first);
+         });
+}
+
 /// Are the last indices the iterators from `first` on, over whole dimensions but for the first?
 bool runs_through(const Place& p, const std::vector<ir::BlockIter>& iters, size_t first) {
   const size_t count = iters.size() - first, rank = p.indices->size();
@@ -45,7 +53,8 @@ bool runs_through(const Place& p, const std::vector<ir::BlockIter>& iters, size_
   for (size_t i = 0; i < count; ++i) {
     const ir::BlockIter& it = iters[first + i];
     const size_t d = rank - count + i;
-    if ((*p.indices)[d] != it.var) return false;
+    if (i == 0 ? !is_shifted((*p.indices)[d], iters, first) : (*p.indices)[d] != it.var)
+      return false;
     if (i > 0 && !ir::equal(p.buffer->shape[d], it.extent)) return false;
   }
   return true;

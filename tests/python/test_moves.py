@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled kernels of operators that move elements or search for them, with sizes that vectors do not divide."""
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import tilewright as tw
+
+RNG = np.random.default_rng(3)
+SHAPES = [(1, 1), (3, 7), (5, 33), (2, 130)]
+
+
+def noise(*shape):
+    return RNG.standard_normal(shape, dtype=np.float32)
+
+
+def compiled(nodes, inputs, constants=(), outputs=("y",), dims=None, names=None):
+    """A module for these inputs; `names` gives dimensions that get their sizes in the run."""
+    infos = [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), (names or {}).get(k, v.shape))
+             for k, v in inputs.items()]
+    weights = [numpy_helper.from_array(np.asarray(v), k) for k, v in dict(constants).items()]
+    graph = helper.make_graph(nodes, "g", infos, [helper.make_empty_tensor_value_info(o) for o in outputs], weights)
+    return tw.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), dims=dims)
+
+
+def node(op, inputs, outputs=("y",), **attrs):
+    return helper.make_node(op, inputs, outputs, **attrs)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("count", [2, 5, 70])
+def test_concat_of_many(count, axis):
+    inputs = {f"x{i}": noise(*((i % 4 + 1, 33) if axis == 0 else (9, i % 5 * 11 + 1))) for i in range(count)}
+    nodes = [node("Neg" if i % 3 else "Abs", [x], [f"b{i}"]) for i, x in enumerate(inputs)]
+    nodes += [node("Concat", [f"b{i}" for i in range(count)], ["c"], axis=axis), node("Relu", ["c"])]
+    y, = compiled(nodes, inputs).run(inputs)
+    expected = np.concatenate([-v if i % 3 else np.abs(v) for i, v in enumerate(inputs.values())], axis)
+    np.testing.assert_array_equal(y, np.maximum(expected, 0))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_concat_of_sizes_of_the_run(axis):
+    names = {"a": ("n", "m"), "b": ("k", "m") if axis == 0 else ("n", "k"), "c": ("n", "m")}
+    first = {"a": noise(2, 3), "b": noise(2, 3), "c": noise(2, 3)}
+    module = compiled([node("Concat", ["a", "b", "c"], axis=axis)], first, names=names,
+                      dims={"n": (1, 40), "m": (1, 40), "k": (1, 40)})
+    for n, m, k in [(1, 1, 1), (4, 17, 9), (40, 40, 3)]:
+        inputs = {"a": noise(n, m), "b": noise(*((k, m) if axis == 0 else (n, k))), "c": noise(n, m)}
+        y, = module.run(inputs)
+        np.testing.assert_array_equal(y, np.concatenate(list(inputs.values()), axis))
