@@ -92,6 +92,26 @@ TEST(ArgMax, TakesTheFirstOrTheLastOfEqualOnes) {
   EXPECT_EQ(run(1), (Numbers{2}));
 }
 
+TEST(ArgMax, FindsExtremesInLongRows) {
+  // Equal ones on both sides of what is searched at once; the last element; one that is no number.
+  for (const int64_t length : {20, 2000, 66000})
+    for (const int64_t place : {int64_t{0}, int64_t{17}, length - 1}) {
+      std::vector<double> values(static_cast<size_t>(length), -1.0);
+      values[static_cast<size_t>(place)] = 5;
+      values.back() = 5;
+      const auto found = [&](std::string_view op, int64_t last) {
+        return numbers(run_node({.op = std::string(op),
+                                 .attributes = {{"axis", int64_t{1}}, {"select_last_index", last}}},
+                                {floats({1, length}, values)})[0])[0];
+      };
+      EXPECT_EQ(found("ArgMax", 0), place) << length;
+      EXPECT_EQ(found("ArgMax", 1), length - 1) << length;
+      values[static_cast<size_t>(place)] = std::nan("");
+      EXPECT_EQ(found("ArgMin", 0), place) << length;
+      EXPECT_EQ(found("ArgMax", 1), place) << length;
+    }
+}
+
 TEST(CumSum, GoesEitherWayAlongARunTimeAxis) {
   const auto run = [](int64_t axis, int64_t exclusive, int64_t reverse) {
     return numbers(

@@ -48,3 +48,24 @@ def test_concat_of_sizes_of_the_run(axis):
         inputs = {"a": noise(n, m), "b": noise(*((k, m) if axis == 0 else (n, k))), "c": noise(n, m)}
         y, = module.run(inputs)
         np.testing.assert_array_equal(y, np.concatenate(list(inputs.values()), axis))
+
+
+@pytest.mark.parametrize("op, numpy_op", [("ArgMax", np.argmax), ("ArgMin", np.argmin)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int8])
+@pytest.mark.parametrize("shape", [(1, 16), (5, 33), (3, 1000), (1, 70001)])
+def test_arg(op, numpy_op, dtype, shape):
+    x = RNG.integers(-50, 50, shape).astype(dtype)
+    for attrs in ({"keepdims": 0}, {"keepdims": 1}):
+        y, = compiled([node(op, ["x"], axis=1, **attrs)], {"x": x}).run({"x": x})
+        np.testing.assert_array_equal(y.reshape(-1), numpy_op(x, 1))
+    y, = compiled([node(op, ["x"], axis=1, keepdims=0, select_last_index=1)], {"x": x}).run({"x": x})
+    np.testing.assert_array_equal(y, shape[1] - 1 - numpy_op(x[:, ::-1], 1))
+
+
+def test_arg_of_sizes_of_the_run():
+    module = compiled([node("Abs", ["x"], ["a"]), node("ArgMax", ["a"], axis=1, keepdims=0)], {"x": noise(1, 1)},
+                      names={"x": ("n", "m")})
+    for shape in SHAPES:
+        x = noise(*shape)
+        x[0, -1] = np.nan
+        np.testing.assert_array_equal(module.run({"x": x})[0], np.argmax(np.abs(x), 1))
