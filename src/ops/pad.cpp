@@ -62,13 +62,25 @@ std::vector<Type> infer_pad(const Call& call) {
   return {tensor_of(call.elem(0), std::move(shape))};
 }
 
-/// The element of a dimension of n elements that place i, before 0 or behind the end, repeats.
-Expr repeated(PadMode mode, const Expr& i, const Expr& n) {
-  if (mode == PadMode::Edge) return te::max(te::min(i, n - 1), 0);
-  if (mode == PadMode::Wrap) return i % n;
+/// The element of dimension d that place i, which may lie before 0 or behind the end, repeats.
+/// Schedules cut loops where the choice changes.
+Expr repeated(const Call& call, const Padding& pads, size_t d, const Expr& i) {
+  const PadMode mode = call.attrs<PadAttrs>().mode;
+  const Dim& extent = call.shape(0)[d];
+  const Expr n = Expr(extent);
+  const auto around = [&](const Expr& low, const Expr& high) {
+    return te::select(i < 0, low, te::select(i < n, i, high));
+  };
+  if (mode == PadMode::Edge) return around(0, n - 1);
+  const bool wraps = mode == PadMode::Wrap;
+  const Dim most = wraps ? extent : extent - Dim(1);
+  const bool once = call.proves(pads.before[d] <= most) && call.proves(pads.after[d] <= most);
+  if (once) return wraps ? around(i + n, i - n) : around(-i, 2 * (n - 1) - i);
+  if (wraps) return around(i % n, i % n);
   const Expr period = 2 * (n - 1);  // 0 for one element: % 0 is 0
   const Expr phase = i % period;
-  return te::select(phase < n, phase, period - phase);
+  const Expr there = te::select(phase < n, phase, period - phase);
+  return around(there, there);
 }
 
 std::vector<te::Tensor> define_pad(const Call& call) {
@@ -82,7 +94,7 @@ std::vector<te::Tensor> define_pad(const Call& call) {
       const Expr i = at[d] - Expr(pads.before[d]), n = Expr(shape[d]);
       const bool grows =
           !call.proves(pads.before[d] <= Dim(0)) || !call.proves(pads.after[d] <= Dim(0));
-      indices.push_back(grows && mode != PadMode::Constant ? repeated(mode, i, n) : i);
+      indices.push_back(grows && mode != PadMode::Constant ? repeated(call, pads, d, i) : i);
       if (!grows || mode != PadMode::Constant) continue;
       const Expr in_dim = 0 <= i && i < n;
       inside = inside ? *inside && in_dim : in_dim;

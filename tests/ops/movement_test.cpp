@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // concat, slice, gather, pad, rearrange, one_hot: elements in other places.
+#include <algorithm>
+
 #include "ops/run_node.h"
 
 namespace tilewright::ops {
@@ -115,6 +117,24 @@ TEST(Pad, RepeatsCropsAndFills) {
   const TestNode old{
       .op = "Pad", .opset = 7, .attributes = {{"pads", Ints{0, 1, 0, 0}}, {"value", 9.0F}}};
   EXPECT_EQ(numbers(run_node(old, {kMatrix})[0]), (Numbers{9, 1, 2, 3, 9, 4, 5, 6}));
+}
+
+TEST(Pad, RepeatsWithConstantPadsOfEverySize) {
+  for (const std::string mode : {"reflect", "edge", "wrap"})
+    for (const int64_t before : {-1, 0, 2, 3, 7})
+      for (const int64_t after : {-2, 0, 1, 3, 8}) {
+        const TestNode node{.op = "Pad", .attributes = {{"mode", mode}}, .constants = {1}};
+        Numbers expected;
+        for (int64_t i = -before; i < 3 + after; ++i) {
+          int64_t from = ((i % 3) + 3) % 3;
+          if (mode == "edge") from = std::clamp<int64_t>(i, 0, 2);
+          if (mode == "reflect") from = 2 - std::abs(2 - ((i % 4) + 4) % 4);
+          expected.push_back(static_cast<double>(from + 1));
+        }
+        EXPECT_EQ(numbers(run_node(node, {floats({3}, {1, 2, 3}), ints({2}, {before, after})})[0]),
+                  expected)
+            << mode << " " << before << " " << after;
+      }
 }
 
 TEST(Pad, RefusesToRepeatNothing) {

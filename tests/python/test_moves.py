@@ -69,3 +69,17 @@ def test_arg_of_sizes_of_the_run():
         x = noise(*shape)
         x[0, -1] = np.nan
         np.testing.assert_array_equal(module.run({"x": x})[0], np.argmax(np.abs(x), 1))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap", "constant"])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_pad(mode, symbolic):
+    by = np.array([0, 2, 3, 0, 1, 4])
+    constants = {"by": by}
+    nodes = [node("Pad", ["x", "by"], ["p"], mode=mode), node("Neg", ["p"])]
+    for h, w in [(4, 5), (9, 33), (17, 64)]:
+        inputs = {"x": noise(2, h, w)}
+        module = compiled(nodes, inputs, constants, names={"x": (2, "h", "w")} if symbolic else None,
+                          dims={"h": (1, 64), "w": (1, 64)} if symbolic else None)
+        y, = module.run(inputs)
+        np.testing.assert_array_equal(y, -np.pad(inputs["x"], list(zip(by[:3], by[3:])), mode=mode))
