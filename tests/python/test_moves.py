@@ -83,3 +83,12 @@ def test_pad(mode, symbolic):
                           dims={"h": (1, 64), "w": (1, 64)} if symbolic else None)
         y, = module.run(inputs)
         np.testing.assert_array_equal(y, -np.pad(inputs["x"], list(zip(by[:3], by[3:])), mode=mode))
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_tile(shape, symbolic):
+    inputs = {"x": noise(*shape)}
+    module = compiled([node("Tile", ["x", "times"], ["t"]), node("Neg", ["t"])], inputs, {"times": np.array([3, 4])},
+                      names={"x": ("h", "w")} if symbolic else None)
+    np.testing.assert_array_equal(module.run(inputs)[0], -np.tile(inputs["x"], (3, 4)))

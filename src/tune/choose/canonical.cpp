@@ -8,6 +8,7 @@
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/rewrite.h"
+#include "tune/choose/digits.h"
 #include "tune/choose/pieces.h"
 #include "tune/choose/stage.h"
 
@@ -270,7 +271,7 @@ class Rewriting {
 
 ir::LoopFunc canonical(const ir::LoopFunc& given) {
   if (!only_blocks(given)) return given;
-  const ir::LoopFunc blocks = in_pieces(given);
+  const ir::LoopFunc blocks = in_pieces(in_digits(given));
   std::set<const ir::BufferNode*> frozen;
   for (const Stage& s : stages_of(blocks)) {
     if (s.kind != StageKind::Other) continue;
