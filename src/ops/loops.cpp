@@ -101,10 +101,11 @@ ir::Region part(const Buffer& buffer, const Coords& at) {
   return region;
 }
 
-Stmt independent(std::string_view name, const std::vector<Expr>& extents,
-                 FunctionRef<std::vector<ir::Region>(const Coords&)> reads,
-                 FunctionRef<std::vector<ir::Region>(const Coords&)> writes,
-                 FunctionRef<Stmt(const Coords&)> body) {
+/// Loops around a block with an iterator for each.
+static Stmt block_in_loops(std::string_view name, const std::vector<Expr>& extents, bool opaque,
+                           FunctionRef<std::vector<ir::Region>(const Coords&)> reads,
+                           FunctionRef<std::vector<ir::Region>(const Coords&)> writes,
+                           FunctionRef<Stmt(const Coords&)> body) {
   return each(extents, [&](const Coords& loops) {
     std::vector<ir::BlockIter> iters;
     Coords at;
@@ -114,8 +115,27 @@ Stmt independent(std::string_view name, const std::vector<Expr>& extents,
       at.push_back(v);
     }
     return ir::make_stmt<ir::Block>({}, std::string(name), std::move(iters), Expr(), reads(at),
-                                    writes(at), Stmt(), body(at), true);
+                                    writes(at), Stmt(), body(at), opaque);
   });
+}
+
+Stmt independent(std::string_view name, const std::vector<Expr>& extents,
+                 FunctionRef<std::vector<ir::Region>(const Coords&)> reads,
+                 FunctionRef<std::vector<ir::Region>(const Coords&)> writes,
+                 FunctionRef<Stmt(const Coords&)> body) {
+  return block_in_loops(name, extents, true, reads, writes, body);
+}
+
+Stmt stored(std::string_view name, const Buffer& buffer, FunctionRef<Expr(const Coords&)> value) {
+  const auto read = [&](const Coords& v) {
+    std::vector<ir::Region> regions;
+    ir::walk(value(v), [&](const ir::Load& l) { regions.push_back(part(l.buffer, l.indices)); });
+    return regions;
+  };
+  return block_in_loops(
+      name, buffer->shape, false, read,
+      [&](const Coords& v) { return std::vector{part(buffer, v)}; },
+      [&](const Coords& v) { return store(buffer, v, value(v)); });
 }
 
 Stmt alone(std::string_view name, const std::vector<Buffer>& reads,

@@ -73,6 +73,9 @@ ir::Stmt independent(std::string_view name, const std::vector<ir::Expr>& extents
                      FunctionRef<std::vector<ir::Region>(const Coords&)> reads,
                      FunctionRef<std::vector<ir::Region>(const Coords&)> writes,
                      FunctionRef<ir::Stmt(const Coords&)> body);
+/// A block that stores each element of the buffer, which schedules know.
+ir::Stmt stored(std::string_view name, const ir::Buffer& buffer,
+                FunctionRef<ir::Expr(const Coords&)> value);
 /// One opaque block that reads and writes all of these buffers.
 ir::Stmt alone(std::string_view name, const std::vector<ir::Buffer>& reads,
                const std::vector<ir::Buffer>& writes, ir::Stmt body);

@@ -59,11 +59,7 @@ void check_constant(const Call& call, int64_t index, const Dim& extent) {
 
 Stmt copy(const LoopForm& f) {
   const Buffer &from = f.in(0), &to = f.out(0);
-  const auto one = [](const Buffer& b) {
-    return [b](const Coords& v) { return std::vector{part(b, v)}; };
-  };
-  return independent("copy", from->shape, one(from), one(to),
-                     [&](const Coords& v) { return store(to, v, ir::load(from, v)); });
+  return stored("copy", to, [&](const Coords& v) { return ir::load(from, v); });
 }
 
 Expr in_range(const Expr& index, const Expr& extent) {
@@ -155,7 +151,7 @@ std::vector<Type> infer_nd(const Call& call) {
   return {call.type(0)};
 }
 
-/// The places in a slice are independent; for each, updates happen in order.
+/// Slice after slice, in the order of the updates.
 ir::LoopFunc nd_loops(const Call& call) {
   const ScatterAttrs& attrs = call.attrs<ScatterAttrs>();
   const size_t q = tuple_length(call);
@@ -164,35 +160,33 @@ ir::LoopFunc nd_loops(const Call& call) {
   const Shape& data = call.shape(0);
   const Shape tuples(call.shape(1).begin(), call.shape(1).end() - 1);
   const Shape slice(data.begin() + static_cast<ptrdiff_t>(q), data.end());
-  const auto slice_of = [](const Buffer& b, size_t first, const Coords& v) {
-    Coords at(first);
-    at.insert(at.end(), v.begin(), v.end());
-    return part(b, at);
-  };
-  const auto update = [&](const Coords& v) {
-    return each(tuples, [&](const Coords& t) {
-      Coords from = t, to;
-      Expr inside = ir::bool_imm(true);
-      for (size_t d = 0; d < q; ++d) {
-        Coords at = t;
-        at.push_back(Expr(static_cast<int64_t>(d)));
-        to.push_back(from_end(ir::cast(ir::Elem::I64, ir::load(indices, at)), data[d]));
-        inside = ir::logical_and(inside, in_range(to.back(), data[d]));
-      }
+  const auto update = [&](const Coords& t, const Coords& place) {
+    return each(slice, [&](const Coords& v) {
+      Coords from = t, to = place;
       from.insert(from.end(), v.begin(), v.end());
       to.insert(to.end(), v.begin(), v.end());
-      return when(
-          inside,
-          store(out, to, combined(attrs.combine, ir::load(out, to), ir::load(updates, from))));
+      return store(out, to, combined(attrs.combine, ir::load(out, to), ir::load(updates, from)));
     });
   };
-  const Stmt scatter = independent(
-      "scatter", slice,
-      [&](const Coords& v) {
-        return std::vector{whole(indices), slice_of(updates, tuples.size(), v),
-                           slice_of(out, q, v)};
-      },
-      [&](const Coords& v) { return std::vector{slice_of(out, q, v)}; }, update);
+  const auto of_tuple = [&](const Coords& t, const Coords& found, const auto& self) -> Stmt {
+    const size_t d = found.size();
+    if (d == q) {
+      Expr inside = ir::bool_imm(true);
+      for (size_t i = 0; i < q; ++i) inside = ir::both(in_range(found[i], data[i]), inside);
+      return when(inside, update(t, found));
+    }
+    Coords at = t;
+    at.push_back(Expr(static_cast<int64_t>(d)));
+    const Expr index = from_end(ir::cast(ir::Elem::I64, ir::load(indices, at)), data[d]);
+    return let("at", index, [&](const Expr& here) {
+      Coords more = found;
+      more.push_back(here);
+      return self(t, more, self);
+    });
+  };
+  const Stmt scatter =
+      alone("scatter", {indices, updates, out}, {out},
+            each(tuples, [&](const Coords& t) { return of_tuple(t, {}, of_tuple); }));
   return f.func(steps({copy(f), scatter}));
 }
 

@@ -40,6 +40,13 @@ TEST(ScatterNd, ReplacesSlices) {
   EXPECT_EQ(numbers(y[0]), (std::vector<double>{9, 10, 3, 4, 7, 8}));
 }
 
+TEST(ScatterNd, KeepsTheOrderOfUpdatesOfOneSlice) {
+  const auto y = run_node({.op = "ScatterND", .symbolic = false},
+                          {floats({2, 2, 2}, {0, 0, 0, 0, 0, 0, 0, 0}),
+                           ints({3, 2}, {1, 0, 0, 1, 1, 0}), floats({3, 2}, {1, 2, 3, 4, 5, 6})});
+  EXPECT_EQ(numbers(y[0]), (std::vector<double>{0, 0, 3, 4, 5, 6, 0, 0}));
+}
+
 TEST(ScatterNd, AddsSingleElementsThatMeet) {
   const auto y = run_node(
       {.op = "ScatterND", .attributes = {{"reduction", std::string("add")}}},

@@ -92,3 +92,15 @@ def test_tile(shape, symbolic):
     module = compiled([node("Tile", ["x", "times"], ["t"]), node("Neg", ["t"])], inputs, {"times": np.array([3, 4])},
                       names={"x": ("h", "w")} if symbolic else None)
     np.testing.assert_array_equal(module.run(inputs)[0], -np.tile(inputs["x"], (3, 4)))
+
+
+@pytest.mark.parametrize("width", [1, 5, 64, 100])
+@pytest.mark.parametrize("reduction", ["none", "add"])
+def test_scatter_nd(width, reduction):
+    x, u = noise(9, width), noise(6, width)
+    places = np.array([[3], [-1], [3], [0], [7], [3]])
+    y, = compiled([node("ScatterND", ["x", "i", "u"], reduction=reduction)], {"x": x, "i": places, "u": u}).run([x, places, u])
+    expected = x.copy()
+    for i, row in zip(places[:, 0], u):
+        expected[i] = row if reduction == "none" else expected[i] + row
+    np.testing.assert_array_equal(y, expected)

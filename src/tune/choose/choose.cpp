@@ -4,6 +4,7 @@
 #include "tune/choose/canonical.h"
 #include "tune/choose/chain.h"
 #include "tune/choose/contraction.h"
+#include "tune/choose/imperative.h"
 #include "tune/choose/inline.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/rows.h"
@@ -62,7 +63,7 @@ ir::LoopFunc choose(const ir::LoopFunc& blocks, const ir::TargetSpec& spec,
   }
   schedule::Schedule s(canonical(blocks), spec.instructions);
   schedule_stages(s, spec, constants, choices);
-  return with_scheduled_steps(s.func(), spec, constants);
+  return with_rows_in_vectors(with_scheduled_steps(s.func(), spec, constants), spec);
 }
 
 }  // namespace tilewright::tune

@@ -12,6 +12,7 @@
 #include "target/llvm/compile.h"
 #include "tune/choose/canonical.h"
 #include "tune/choose/choose.h"
+#include "tune/choose/imperative.h"
 #include "tune/choose/scan_steps.h"
 
 namespace tilewright::tune {
@@ -112,8 +113,9 @@ schedule::Trace default_trace(const Task& task) {
 }
 
 ir::LoopFunc scheduled(const Task& task, const schedule::Trace& trace) {
-  const ir::LoopFunc out = with_scheduled_steps(
+  const ir::LoopFunc steps = with_scheduled_steps(
       schedule::apply(trace, task.func, task.target.instructions), task.target, task.constants);
+  const ir::LoopFunc out = with_rows_in_vectors(steps, task.target);
   ir::verify(out);
   return out;
 }
