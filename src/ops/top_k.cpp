@@ -2,6 +2,7 @@
 #include "graph/onnx_node.h"
 #include "ops/loops.h"
 #include "ops/ops.h"
+#include "support/str.h"
 
 namespace tilewright::ops {
 namespace {
@@ -91,50 +92,177 @@ class Heap {
   bool largest_;
 };
 
+/// Does x come before y, whatever their indices?
+Expr better(bool largest, const Expr& x, const Expr& y) { return largest ? y < x : x < y; }
+
+/// All of a row in order, of which the first k are the result: runs of the row are merged, twice as
+/// long each time, from one of two copies into the other.
+Stmt sorted_row(const LoopForm& f, const Coords& v, int axis, bool largest, const Expr& n,
+                const Expr& k) {
+  const Buffer values = ir::make_buffer("values", f.in(0)->elem, {2, n});
+  const Buffer indices = ir::make_buffer("indices", ir::Elem::I64, {2, n});
+  const Scalar width("width", ir::Elem::I64), now("now", ir::Elem::I64);
+  const Scalar a("a", ir::Elem::I64), b("b", ir::Elem::I64);
+  // One element of the runs lo .. mid and mid .. hi. Nothing branches on what is compared: of
+  // values in no order the processor could not tell beforehand.
+  const auto merge = [&](const Expr& from, const Expr& at, const Expr& mid, const Expr& hi) {
+    return let("left", ir::min(a.get(), n - 1), [&](const Expr& left) {
+      return let("right", ir::min(b.get(), n - 1), [&](const Expr& right) {
+        const Expr x = ir::load(values, {from, left}), y = ir::load(values, {from, right});
+        const Expr takes_right =
+            ir::logical_and(b.get() < hi, ir::logical_or(mid <= a.get(), better(largest, y, x)));
+        return let("takes_right", takes_right, [&](const Expr& is_right) {
+          const Expr taken = ir::select(is_right, right, left);
+          return steps({store(values, {1 - from, at}, ir::select(is_right, y, x)),
+                        store(indices, {1 - from, at}, ir::load(indices, {from, taken})),
+                        a.add(ir::select(is_right, Expr(0), Expr(1))),
+                        b.add(ir::select(is_right, Expr(1), Expr(0)))});
+        });
+      });
+    });
+  };
+  const auto pass = [&](const Expr& from, const Expr& w) {
+    return each("run", ir::ceil_div(n, 2 * w), [&](const Expr& run) {
+      const Expr lo = run * 2 * w;
+      return let("mid", ir::min(lo + w, n), [&](const Expr& mid) {
+        return let("hi", ir::min(lo + 2 * w, n), [&](const Expr& hi) {
+          return steps({a.set(lo), b.set(mid), each("t", hi - lo, [&](const Expr& t) {
+                          return merge(from, lo + t, mid, hi);
+                        })});
+        });
+      });
+    });
+  };
+  const auto put_in = [&](const Expr& c) {
+    return steps({store(values, {0, c}, ir::load(f.in(0), inserted(v, axis, c))),
+                  store(indices, {0, c}, c)});
+  };
+  const auto take_out = [&](const Expr& c) {
+    return steps({store(f.out(0), inserted(v, axis, c), ir::load(values, {now.get(), c})),
+                  store(f.out(1), inserted(v, axis, c), ir::load(indices, {now.get(), c}))});
+  };
+  const Stmt passes =
+      loop_while(width.get() < n, let("from", now.get(), [&](const Expr& from) {
+                   return let("w", width.get(), [&](const Expr& w) {
+                     return steps({pass(from, w), width.set(2 * w), now.set(1 - from)});
+                   });
+                 }));
+  return with(
+      {values, indices, width, now, a, b},
+      steps({each("c", n, put_in), width.set(1), now.set(0), passes, each("c", k, take_out)}));
+}
+
+/// Elements of a row whose best one is known before they are looked at one by one.
+constexpr int64_t kStretch = 128;
+
+/// bests[row, s] = the best of x[row, s * kStretch + 0 … kStretch - 1]
+Stmt find_bests(const LoopForm& f, const Buffer& bests, int axis, bool largest) {
+  std::vector<Expr> extents = bests->shape;
+  extents.emplace_back(kStretch);
+  const ir::Reducer best =
+      ir::builtin_reducer(largest ? ir::BinaryOp::Max : ir::BinaryOp::Min, bests->elem);
+  return each(extents, [&](const Coords& loops) {
+    std::vector<ir::BlockIter> iters;
+    Coords at;
+    for (size_t d = 0; d < extents.size(); ++d) {
+      const ir::Var var(str("v", d));
+      const bool last = d + 1 == extents.size();
+      iters.push_back(
+          {var, last ? ir::IterKind::Reduction : ir::IterKind::Spatial, extents[d], loops[d]});
+      at.push_back(var);
+    }
+    const Coords target(at.begin(), at.end() - 1);
+    const Coords from =
+        inserted(Coords(at.begin(), at.end() - 2), axis, target.back() * kStretch + at.back());
+    return ir::make_stmt<ir::Block>(
+        {}, "bests", std::move(iters), Expr(), std::vector{part(f.in(0), from)},
+        std::vector{part(bests, target)}, store(bests, target, best->identity[0]),
+        ir::make_stmt<ir::Update>({}, best, std::vector{ir::Target{bests, target}},
+                                  std::vector{ir::load(f.in(0), from)}));
+  });
+}
+
+/// The k best of a row, kept in a heap while the others pass by.
+Stmt selected_row(const LoopForm& f, const Buffer& bests, const Coords& v, int axis, bool largest,
+                  const Expr& n, const Expr& k) {
+  const Scalar at("at", ir::Elem::I64), child("child", ir::Elem::I64);
+  const Heap heap(f.out(0), f.out(1), v, axis, largest);
+  const auto element = [&](const Expr& c) { return ir::load(f.in(0), inserted(v, axis, c)); };
+  const auto first = [&](const Expr& c) {
+    return let("x", element(c), [&](const Expr& x) { return heap.push(at, c, x, c); });
+  };
+  const auto among = [&](const Expr& begin, const Expr& end) {
+    return each("c", end - begin, [&](const Expr& i) {
+      return let("x", element(begin + i), [&](const Expr& x) {
+        return when(heap.worse(heap.value(0), heap.index(0), x, begin + i),
+                    heap.replace_root(at, child, k, x, begin + i));
+      });
+    });
+  };
+  // A stretch is left out where its best is no better than the worst of the heap; NaN says nothing.
+  const Expr skipped = ir::ceil_div(k, Expr(kStretch)), whole = n / kStretch;
+  const auto stretch = [&](const Expr& i) {
+    return let("s", skipped + i, [&](const Expr& s) {
+      Coords place = v;
+      place.push_back(s);
+      const Expr best = ir::load(bests, place), worst = heap.value(0);
+      return when(ir::logical_not(largest ? best <= worst : worst <= best),
+                  among(s * kStretch, (s + 1) * kStretch));
+    });
+  };
+  const Expr begin = ir::min(skipped * kStretch, n);
+  const Stmt others =
+      when(k > 0, steps({among(k, begin), each("i", ir::max(whole - skipped, 0), stretch),
+                         among(ir::max(begin, whole * kStretch), n)}));
+  // The worst of those left goes to the end of them.
+  const auto settle = [&](const Expr& t) {
+    return let("last", k - 1 - t, [&](const Expr& last) {
+      return let("x", heap.value(last), [&](const Expr& x) {
+        return let("x_at", heap.index(last), [&](const Expr& x_at) {
+          return steps({heap.put(last, heap.value(0), heap.index(0)),
+                        heap.replace_root(at, child, last, x, x_at)});
+        });
+      });
+    });
+  };
+  return with({at, child}, steps({each("c", k, first), others, each("t", k - 1, settle)}));
+}
+
+/// Is so much of the row wanted that all of it may as well be sorted?
+bool wants_most(const Expr& n, const Expr& k) {
+  const auto extent = ir::const_int(n), wanted = ir::const_int(k);
+  return extent && wanted ? *wanted > *extent / 8 : same(n, k);
+}
+
 ir::LoopFunc loops(const Call& call) {
   const TopKAttrs& attrs = call.attrs<TopKAttrs>();
   const LoopForm f(call, "top_k", 2);
   const int axis = normal_axis(call, attrs.axis, call.rank(0));
   const Expr n = call.shape(0)[static_cast<size_t>(axis)];
   const Expr k = call.out(0).shape[static_cast<size_t>(axis)];
-  const Scalar held("held", ir::Elem::I64), at("at", ir::Elem::I64), child("child", ir::Elem::I64);
-
-  const auto row = [&](const Coords& v) {
-    const Heap heap(f.out(0), f.out(1), v, axis, attrs.largest);
-    const auto take = [&](const Expr& c) {
-      return let("x", ir::load(f.in(0), inserted(v, axis, c)), [&](const Expr& x) {
-        const Expr beats_root =
-            ir::guard(k > 0, heap.worse(heap.value(0), heap.index(0), x, c), ir::bool_imm(false));
-        return when(held.get() < k, steps({heap.push(at, held.get(), x, c), held.add(1)}),
-                    when(beats_root, heap.replace_root(at, child, k, x, c)));
-      });
-    };
-    // The worst of those left goes to the end of them.
-    const auto settle = [&](const Expr& t) {
-      return let("last", k - 1 - t, [&](const Expr& last) {
-        return let("x", heap.value(last), [&](const Expr& x) {
-          return let("x_at", heap.index(last), [&](const Expr& x_at) {
-            return steps({heap.put(last, heap.value(0), heap.index(0)),
-                          heap.replace_root(at, child, last, x, x_at)});
-          });
-        });
-      });
-    };
-    return with({held, at, child},
-                steps({held.set(0), each("c", n, take), each("t", k - 1, settle)}));
-  };
+  const bool sorts = wants_most(n, k);
+  std::vector<Expr> rows = without(call.shape(0), axis);
+  rows.push_back(n / kStretch);
+  const Buffer bests = ir::make_buffer("bests", call.elem(0), rows);
   const auto results = [&](const Coords& v) {
     const Coords all = inserted(v, axis, Expr());
     return std::vector{part(f.out(0), all), part(f.out(1), all)};
   };
-  return f.func(independent(
+  const Stmt all = independent(
       "top_k", without(call.shape(0), axis),
       [&](const Coords& v) {
         std::vector<ir::Region> reads = results(v);
         reads.push_back(part(f.in(0), inserted(v, axis, Expr())));
+        if (!sorts) reads.push_back(part(bests, inserted(v, call.rank(0) - 1, Expr())));
         return reads;
       },
-      results, row));
+      results,
+      [&](const Coords& v) {
+        return sorts ? sorted_row(f, v, axis, attrs.largest, n, k)
+                     : selected_row(f, bests, v, axis, attrs.largest, n, k);
+      });
+  if (sorts) return f.func(all);
+  return f.func(with({bests}, steps({find_bests(f, bests, axis, attrs.largest), all})));
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {

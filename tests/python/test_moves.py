@@ -104,3 +104,17 @@ def test_scatter_nd(width, reduction):
     for i, row in zip(places[:, 0], u):
         expected[i] = row if reduction == "none" else expected[i] + row
     np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("n, k", [(1, 1), (100, 3), (1000, 5), (1000, 200), (777, 777), (4096, 1)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_top_k(n, k, axis, largest):
+    x = RNG.integers(-100, 100, (3, n)).astype(np.float32)
+    x[1, n // 2] = -0.0
+    x = x if axis == 1 else np.ascontiguousarray(x.T)
+    y, i = compiled([node("TopK", ["x", "k"], ["y", "i"], axis=axis, largest=largest)], {"x": x}, {"k": np.array([k])},
+                    ("y", "i")).run([x])
+    order = np.argsort(-x if largest else x, axis, kind="stable")
+    np.testing.assert_array_equal(i, np.take(order, range(k), axis))
+    np.testing.assert_array_equal(y, np.take_along_axis(x, np.asarray(i), axis))
