@@ -28,6 +28,14 @@ TEST(Digits, KnowSizesThatAreMultiples) {
   EXPECT_FALSE(asks(in_digits(blocks_of(text))));
 }
 
+TEST(Digits, LeaveWhatReadsSums) {
+  const char* text =
+      "te t(A: f32[3, 9]) {\n"
+      "  S[q in 3] = sum(k in 9) A[q, k]\n  Y[i in 12] = S[i / 4]\n  return Y\n}";
+  EXPECT_EQ(stages_of_right(text), 2u);
+  EXPECT_TRUE(asks(in_digits(blocks_of(text))));
+}
+
 TEST(Digits, LeaveWhatDoesNotComeOutEven) {
   const char* text = "te t(A: f32[3]) {\n  Y[i in 10] = A[i % 3]\n  return Y\n}";
   EXPECT_EQ(stages_of_right(text), 1u);

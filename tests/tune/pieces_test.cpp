@@ -31,6 +31,14 @@ TEST(Pieces, LeaveWhatTheFunctionReadsItself) {
   EXPECT_EQ(stages_of_right(text), 2u);
 }
 
+TEST(Pieces, LeaveTheLastStepOfSums) {
+  const char* text =
+      "te c(A: f32[9, 5], B: f32[5, 7]) {\n"
+      "  S[i in 9, j in 7] = sum(k in 5) A[i, k] * B[k, j]\n"
+      "  Y[i in 9, j in 7] = select(j < 4, S[i, j], 0.0)\n  return Y\n}";
+  EXPECT_EQ(stages_of_right(text), 2u);
+}
+
 TEST(Pieces, CutAllDimensions) {
   const char* text =
       "te p(A: f32[6, 20]) {\n"

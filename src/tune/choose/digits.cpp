@@ -25,7 +25,7 @@ struct Division {
   Expr by, quotients;
 };
 
-const ir::Binary* division(const Expr& e, const ir::Var& var) {
+const ir::Binary* as_division(const Expr& e, const ir::Var& var) {
   const auto* b = e.as<ir::Binary>();
   const bool divides = b && (b->op == BinaryOp::Div || b->op == BinaryOp::Mod) && b->a == var;
   return divides ? b : nullptr;
@@ -38,7 +38,7 @@ std::optional<Expr> divisor_of(const Expr& value, const ir::Var& var) {
   ir::walk(
       value,
       [&](const ir::Binary& b) {
-        if (!division(Expr::of(b), var)) return true;
+        if (!as_division(Expr::of(b), var)) return true;
         same = same && (!by || ir::equal(by, b.b));
         by = b.b;
         return false;
@@ -98,7 +98,7 @@ Parted parted(const Stage& stage, const Division& d) {
   const Expr value = ir::rewrite(
       store.value,
       [&](const ir::Binary& b, auto& self) -> Expr {
-        if (!division(Expr::of(b), old)) return self.children(b);
+        if (!as_division(Expr::of(b), old)) return self.children(b);
         return b.op == BinaryOp::Div ? quotient : remainder;
       },
       [&](const ir::VarNode& v, auto&) -> Expr {
@@ -120,8 +120,14 @@ bool ends_plainly(const Stage& stage, const std::vector<std::string>& ends) {
 
 ir::LoopFunc in_digits(const ir::LoopFunc& blocks) {
   const arith::Context context(blocks);
-  ir::LoopFunc func = with_moves_inlined(
-      blocks, [&](const Stage& s) { return division_of(s, context).has_value(); });
+  const std::set<const ir::BufferNode*> together = made_together(blocks);
+  const auto division = [&](const Stage& s) {
+    const bool alone = std::ranges::none_of(
+        s.loads(), [&](const ir::Load* l) { return together.contains(l->buffer.get()); });
+    return alone ? division_of(s, context) : std::nullopt;
+  };
+  ir::LoopFunc func =
+      with_moves_inlined(blocks, [&](const Stage& s) { return division(s).has_value(); });
   const std::vector<std::string> ends = only_written(func);
   for (bool changed = true; changed;) {
     changed = false;
@@ -131,7 +137,7 @@ ir::LoopFunc in_digits(const ir::LoopFunc& blocks) {
         [&](const Stage& stage) -> Stmt {
           const Stmt same =
               stage.loops.empty() ? Stmt::of(*stage.block) : Stmt::of(*stage.loops[0]);
-          const auto d = ends_plainly(stage, ends) ? division_of(stage, context) : std::nullopt;
+          const auto d = ends_plainly(stage, ends) ? division(stage) : std::nullopt;
           if (!d) return same;
           changed = true;
           const Parted now = parted(stage, *d);

@@ -94,6 +94,17 @@ std::vector<std::string> only_written(const ir::LoopFunc& func) {
   return out;
 }
 
+std::set<const ir::BufferNode*> made_together(const ir::LoopFunc& func) {
+  std::set<const ir::BufferNode*> out;
+  for (const Stage& s : stages_of(func)) {
+    const bool follows = std::ranges::any_of(
+        s.block->reads, [&](const ir::Region& r) { return out.contains(r.buffer.get()); });
+    if (follows || s.kind != StageKind::Map)
+      for (const ir::Region& w : s.block->writes) out.insert(w.buffer.get());
+  }
+  return out;
+}
+
 ir::LoopFunc with_moves_inlined(const ir::LoopFunc& given, FunctionRef<bool(const Stage&)> moves) {
   ir::LoopFunc func = given;
   const auto step = [&]() -> bool {

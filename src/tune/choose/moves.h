@@ -2,6 +2,8 @@
 // What rewrites of stages share that move elements: concat, pad, tile.
 #pragma once
 
+#include <set>
+
 #include "tune/choose/stage.h"
 
 namespace tilewright::tune {
@@ -13,6 +15,10 @@ bool stores_in_order(const Stage& stage);
 
 /// Results of the function that one stage makes and nobody in it reads.
 std::vector<std::string> only_written(const ir::LoopFunc& func);
+
+/// What sums and the like make, and what follows from it. Who reads that is scheduled with what
+/// makes it, as the tiles of Winograd's results are.
+std::set<const ir::BufferNode*> made_together(const ir::LoopFunc& func);
 
 /// The function with those maps that `moves` names inside of the map that reads them, when that one
 /// reads each of their elements once at most.

@@ -268,6 +268,17 @@ class Cutting {
   std::vector<size_t> at_;                                  // the current piece of each iterator
 };
 
+/// Does each element read that element of what sums have made, so that it is their last step?
+bool ends_sums(const Stage& stage, const std::set<const ir::BufferNode*>& sums) {
+  const auto& iters = stage.block->iters;
+  return std::ranges::any_of(stage.loads(), [&](const ir::Load* l) {
+    bool same = sums.contains(l->buffer.get()) && l->indices.size() == iters.size();
+    for (size_t i = 0; same && i < iters.size(); ++i)
+      same = l->indices[i] == iters[i].var && ir::equal(l->buffer->shape[i], iters[i].extent);
+    return same;
+  });
+}
+
 }  // namespace
 
 ir::LoopFunc in_pieces(const ir::LoopFunc& blocks) {
@@ -276,12 +287,15 @@ ir::LoopFunc in_pieces(const ir::LoopFunc& blocks) {
   };
   const ir::LoopFunc func = with_moves_inlined(blocks, has_cut);
   const std::vector<std::string> ends = only_written(func);
+  const std::set<const ir::BufferNode*> sums = made_together(func);
   const arith::Context context(func);
   return func.with_body(with_stages(
       func, [](const ir::Buffer& b) { return b; },
       [&](const Stage& stage) -> Stmt {
         const Stmt same = stage.loops.empty() ? Stmt::of(*stage.block) : Stmt::of(*stage.loops[0]);
-        if (!is_single_store(stage) || !std::ranges::count(ends, stage.result()->name)) return same;
+        if (!is_single_store(stage) || !std::ranges::count(ends, stage.result()->name) ||
+            ends_sums(stage, sums))
+          return same;
         Cutting cutting(stage, context);
         return cutting.is_cut() ? cutting.run() : same;
       }));
