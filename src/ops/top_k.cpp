@@ -153,12 +153,15 @@ Stmt sorted_row(const LoopForm& f, const Coords& v, int axis, bool largest, cons
 }
 
 /// Elements of a row whose best one is known before they are looked at one by one.
-constexpr int64_t kStretch = 128;
+int64_t stretch_of(const Expr& n) {
+  constexpr int64_t kShort = 32, kLong = 128, kLongRow = 8192;
+  return ir::const_int(n).value_or(kLongRow) < kLongRow ? kShort : kLong;
+}
 
-/// bests[row, s] = the best of x[row, s * kStretch + 0 … kStretch - 1]
-Stmt find_bests(const LoopForm& f, const Buffer& bests, int axis, bool largest) {
+/// bests[row, s] = the best of x[row, s * length + 0 … length - 1]
+Stmt find_bests(const LoopForm& f, const Buffer& bests, int axis, bool largest, int64_t length) {
   std::vector<Expr> extents = bests->shape;
-  extents.emplace_back(kStretch);
+  extents.emplace_back(length);
   const ir::Reducer best =
       ir::builtin_reducer(largest ? ir::BinaryOp::Max : ir::BinaryOp::Min, bests->elem);
   return each(extents, [&](const Coords& loops) {
@@ -173,7 +176,7 @@ Stmt find_bests(const LoopForm& f, const Buffer& bests, int axis, bool largest) 
     }
     const Coords target(at.begin(), at.end() - 1);
     const Coords from =
-        inserted(Coords(at.begin(), at.end() - 2), axis, target.back() * kStretch + at.back());
+        inserted(Coords(at.begin(), at.end() - 2), axis, target.back() * length + at.back());
     return ir::make_stmt<ir::Block>(
         {}, "bests", std::move(iters), Expr(), std::vector{part(f.in(0), from)},
         std::vector{part(bests, target)}, store(bests, target, best->identity[0]),
@@ -185,7 +188,8 @@ Stmt find_bests(const LoopForm& f, const Buffer& bests, int axis, bool largest) 
 /// The k best of a row, kept in a heap while the others pass by.
 Stmt selected_row(const LoopForm& f, const Buffer& bests, const Coords& v, int axis, bool largest,
                   const Expr& n, const Expr& k) {
-  const Scalar at("at", ir::Elem::I64), child("child", ir::Elem::I64);
+  const Scalar at("at", ir::Elem::I64), child("child", ir::Elem::I64), worst("worst", bests->elem);
+  const int64_t length = stretch_of(n);
   const Heap heap(f.out(0), f.out(1), v, axis, largest);
   const auto element = [&](const Expr& c) { return ir::load(f.in(0), inserted(v, axis, c)); };
   const auto first = [&](const Expr& c) {
@@ -194,26 +198,28 @@ Stmt selected_row(const LoopForm& f, const Buffer& bests, const Coords& v, int a
   const auto among = [&](const Expr& begin, const Expr& end) {
     return each("c", end - begin, [&](const Expr& i) {
       return let("x", element(begin + i), [&](const Expr& x) {
-        return when(heap.worse(heap.value(0), heap.index(0), x, begin + i),
-                    heap.replace_root(at, child, k, x, begin + i));
+        // Of equal ones the heap has the first.
+        return when(
+            better(largest, x, worst.get()),
+            steps({heap.replace_root(at, child, k, x, begin + i), worst.set(heap.value(0))}));
       });
     });
   };
   // A stretch is left out where its best is no better than the worst of the heap; NaN says nothing.
-  const Expr skipped = ir::ceil_div(k, Expr(kStretch)), whole = n / kStretch;
+  const Expr skipped = ir::ceil_div(k, Expr(length)), whole = n / length;
   const auto stretch = [&](const Expr& i) {
     return let("s", skipped + i, [&](const Expr& s) {
       Coords place = v;
       place.push_back(s);
-      const Expr best = ir::load(bests, place), worst = heap.value(0);
-      return when(ir::logical_not(largest ? best <= worst : worst <= best),
-                  among(s * kStretch, (s + 1) * kStretch));
+      const Expr best = ir::load(bests, place), least = worst.get();
+      return when(ir::logical_not(largest ? best <= least : least <= best),
+                  among(s * length, (s + 1) * length));
     });
   };
-  const Expr begin = ir::min(skipped * kStretch, n);
-  const Stmt others =
-      when(k > 0, steps({among(k, begin), each("i", ir::max(whole - skipped, 0), stretch),
-                         among(ir::max(begin, whole * kStretch), n)}));
+  const Expr begin = ir::min(skipped * length, n);
+  const Stmt others = when(k > 0, steps({worst.set(heap.value(0)), among(k, begin),
+                                         each("i", ir::max(whole - skipped, 0), stretch),
+                                         among(ir::max(begin, whole * length), n)}));
   // The worst of those left goes to the end of them.
   const auto settle = [&](const Expr& t) {
     return let("last", k - 1 - t, [&](const Expr& last) {
@@ -225,7 +231,7 @@ Stmt selected_row(const LoopForm& f, const Buffer& bests, const Coords& v, int a
       });
     });
   };
-  return with({at, child}, steps({each("c", k, first), others, each("t", k - 1, settle)}));
+  return with({at, child, worst}, steps({each("c", k, first), others, each("t", k - 1, settle)}));
 }
 
 /// Is so much of the row wanted that all of it may as well be sorted?
@@ -242,7 +248,7 @@ ir::LoopFunc loops(const Call& call) {
   const Expr k = call.out(0).shape[static_cast<size_t>(axis)];
   const bool sorts = wants_most(n, k);
   std::vector<Expr> rows = without(call.shape(0), axis);
-  rows.push_back(n / kStretch);
+  rows.push_back(n / stretch_of(n));
   const Buffer bests = ir::make_buffer("bests", call.elem(0), rows);
   const auto results = [&](const Coords& v) {
     const Coords all = inserted(v, axis, Expr());
@@ -262,7 +268,8 @@ ir::LoopFunc loops(const Call& call) {
                      : selected_row(f, bests, v, axis, attrs.largest, n, k);
       });
   if (sorts) return f.func(all);
-  return f.func(with({bests}, steps({find_bests(f, bests, axis, attrs.largest), all})));
+  return f.func(
+      with({bests}, steps({find_bests(f, bests, axis, attrs.largest, stretch_of(n)), all})));
 }
 
 void from_onnx(const OnnxNode& n, Builder& g) {

@@ -23,6 +23,14 @@ TEST(Pieces, TakeInWhatReadsThem) {
   EXPECT_EQ(stages_of_right(text), 2u);
 }
 
+TEST(Pieces, BeginRightWhereConditionsChange) {
+  const char* text =
+      "te c(A: f32[9], B: f32[9]) {\n"
+      "  Y[i in 9] = select(i <= 3, A[i], select(6 < i || i < 2, A[8 - i], B[i]))\n"
+      "  return Y\n}";
+  EXPECT_EQ(stages_of_right(text), 4u) << "at 2, 4 and 7";
+}
+
 TEST(Pieces, LeaveWhatTheFunctionReadsItself) {
   const char* text =
       "te c(A: f32[4], B: f32[5]) {\n"

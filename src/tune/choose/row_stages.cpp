@@ -23,16 +23,14 @@ std::vector<Stage> leading_to(const std::vector<Stage>& stages, const Stage& las
     const auto in_group = [&](const Stage& c) {
       return std::ranges::any_of(group, [&](const Stage& g) { return g.block == c.block; });
     };
-    bool read = false, outside = false, output = false;
-    for (const Stage& c : stages) {
-      if (c.block == s.block || !c.reads(s.result())) continue;
-      read = read || in_group(c);
-      outside = outside || !in_group(c);
-    }
+    if (std::ranges::none_of(group, [&](const Stage& g) { return g.reads(s.result()); })) continue;
+    bool outside = false, output = false;
+    for (const Stage& c : stages)
+      outside = outside || (c.block != s.block && c.reads(s.result()) && !in_group(c));
     for (const ir::Param& p : func.params) output = output || s.writes(p.buffer);
     for (const Stage& other : stages)  // a separate init
       outside = outside || (other.block != s.block && other.writes(s.result()));
-    if (read && !outside && !output) group.insert(group.begin(), s);
+    if (!outside && !output) group.insert(group.begin(), s);
   }
   group.pop_back();
   return group;
