@@ -118,3 +118,14 @@ def test_top_k(n, k, axis, largest):
     order = np.argsort(-x if largest else x, axis, kind="stable")
     np.testing.assert_array_equal(i, np.take(order, range(k), axis))
     np.testing.assert_array_equal(y, np.take_along_axis(x, np.asarray(i), axis))
+
+
+@pytest.mark.parametrize("shape", [(3, 1000), (1, 70001)])
+def test_arg_of_what_is_computed(shape):
+    """What is computed twice may be rounded in two ways, so that nothing equals the extreme."""
+    a, b, c = noise(*shape), noise(*shape), noise(*shape)
+    nodes = [node("Mul", ["a", "b"], ["p"]), node("Add", ["p", "c"], ["s"]), node("Exp", ["s"], ["e"]), node("Mul", ["e", "a"], ["x"]),
+             node("ArgMax", ["x"], ["i"], axis=1, keepdims=0), node("ArgMin", ["s"], ["j"], axis=1, keepdims=0)]
+    i, j = compiled(nodes, {"a": a, "b": b, "c": c}, outputs=("i", "j")).run([a, b, c])
+    np.testing.assert_array_equal(j, np.argmin(a * b + c, 1))
+    np.testing.assert_array_equal(i, np.argmax(np.exp(a * b + c) * a, 1))

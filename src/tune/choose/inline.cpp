@@ -31,6 +31,19 @@ bool has_guard(const ir::Expr& value) {
   return found;
 }
 
+/// Does a stage ask whether the elements equal others? Computed twice they may be rounded in two
+/// ways, so that nothing is equal to what was found among them.
+bool asks_for_equals(const Stage& stage, const ir::Buffer& buffer) {
+  bool found = false;
+  for (const ir::Expr& value : stage.values())
+    ir::walk(value, [&](const ir::Binary& b) {
+      if ((b.op == ir::BinaryOp::Eq || b.op == ir::BinaryOp::Ne) && ir::is_float(b.a.type().elem))
+        for (const ir::Expr& e : {b.a, b.b})
+          ir::walk(e, [&](const ir::Load& l) { found = found || l.buffer == buffer; });
+    });
+  return found;
+}
+
 /// Is the choice of the guards the same for all neighbours in memory, and are few elements summed,
 /// so that they are loops of their own where nothing has to be chosen?
 bool chooses_between_vectors(const Stage& producer, const Stage& consumer, const Sizes& sizes) {
@@ -64,18 +77,23 @@ bool reorders_constants(const Stage& producer, const std::vector<Stage>& stages,
 bool worth_inlining(const Stage& producer, const std::vector<Stage>& stages, const Sizes& sizes,
                     Choices& choices) {
   double reads = 0;  // of each element
+  int readers = 0;
+  bool compared = false;
   bool in_reduction = false, in_windows = true, in_maps = true;
   const double elements = std::max(producer.points(sizes), 1.0);
   for (const Stage& c : stages) {
     if (c.block == producer.block || !c.reads(producer.result())) continue;
     if (c.kind == StageKind::Other) return false;
     const double per_element = c.points(sizes) / elements;
+    ++readers;
+    compared = compared || asks_for_equals(c, producer.result());
     reads += static_cast<double>(distinct_loads(c, producer.result())) * per_element;
     in_reduction = in_reduction || (c.kind == StageKind::Reduce && per_element > 1.5);
     const bool in_vectors = chooses_between_vectors(producer, c, sizes);
     in_windows = in_windows && c.kind == StageKind::Reduce && in_vectors;
     in_maps = in_maps && c.kind == StageKind::Map && in_vectors;
   }
+  if (readers > 1 && compared) return false;
   if (reads <= 1.01) return true;
   const ir::Expr value = producer.values().front();
   const auto* guard = value.as<ir::Guard>();
