@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Putting tensors together along an axis, and taking them apart.
+#include <algorithm>
 #include <unordered_map>
 
 #include "graph/onnx_node.h"
@@ -112,15 +113,21 @@ void concat_from_onnx(const OnnxNode& n, Builder& g) {
   n.need(0);
   // The offset of each input is the sum of all extents before it, so that what a kernel of
   // thousands computes would be without end.
-  constexpr size_t kMost = 256;
+  constexpr size_t kMostKnown = 256, kMostUnknown = 64;
   const AxisAttrs attrs{n.attr_int("axis", 1)};
-  while (inputs.size() > kMost) {
+  const auto has_known_extent = [&](ValueId id) {
+    const Shape& shape = g.tensor(id).shape;
+    const int64_t rank = std::ssize(shape), axis = attrs.axis < 0 ? attrs.axis + rank : attrs.axis;
+    return axis >= 0 && axis < rank && ir::const_int(shape[static_cast<size_t>(axis)]);
+  };
+  const size_t most = std::ranges::all_of(inputs, has_known_extent) ? kMostKnown : kMostUnknown;
+  while (inputs.size() > most) {
     std::vector<ValueId> joined;
-    for (size_t first = 0; first < inputs.size(); first += kMost)
-      joined.push_back(g.call(
-          op("concat"), attrs,
-          {inputs.begin() + static_cast<ptrdiff_t>(first),
-           inputs.begin() + static_cast<ptrdiff_t>(std::min(first + kMost, inputs.size()))}));
+    for (size_t first = 0; first < inputs.size(); first += most)
+      joined.push_back(
+          g.call(op("concat"), attrs,
+                 {inputs.begin() + static_cast<ptrdiff_t>(first),
+                  inputs.begin() + static_cast<ptrdiff_t>(std::min(first + most, inputs.size()))}));
     inputs = std::move(joined);
   }
   g.output(n, g.call(op("concat"), attrs, inputs));

@@ -72,6 +72,13 @@ TEST(Pieces, CutAtSizesThatAreNotKnown) {
   EXPECT_EQ(stages_of_right(text, {{0, 0}, {1, 0}, {0, 4}, {9, 17}}), 3u);
 }
 
+TEST(Pieces, EndWhereTheResultDoes) {
+  const char* text =
+      "te c(A: f32[n]) where n in 0..50, m in 0..90, p in 0..90 {\n"
+      "  Y[i in m] = select(i < p - 3, 1.0, 2.0)\n  return Y\n}";
+  EXPECT_EQ(stages_of_right(text, {{1, 0, 0}, {1, 90, 0}, {1, 9, 90}, {1, 50, 20}}), 2u);
+}
+
 TEST(Pieces, StayTogetherWhereTheirOrderIsNotKnown) {
   const char* text =
       "te c(A: f32[64]) where n in 0..64, m in 0..64 {\n"

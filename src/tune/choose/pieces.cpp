@@ -23,7 +23,7 @@ using ir::Expr;
 using ir::Stmt;
 
 /// Pieces that one stage is cut into, and cuts of unknown order that are compared with each other.
-constexpr size_t kMostPieces = 512, kMostUnknown = 16;
+constexpr size_t kMostPieces = 512, kMostUnknown = 64;
 
 /// A condition that is `below` where an iterator is less than a point, and the opposite from there.
 struct Cut {
@@ -93,8 +93,8 @@ std::unordered_map<const ir::ExprNode*, Cut> cuts_of(const Expr& value,
   return out;
 }
 
-/// The points at which an iterator is cut, in ascending order between 0 and its extent; nothing
-/// when that is not known.
+/// The points at which an iterator is cut, in ascending order; those that are constants lie between
+/// 0 and its extent. Nothing when the order is not known.
 std::optional<std::vector<Expr>> ordered(const std::vector<Expr>& points, const Expr& extent,
                                          const arith::Context& context) {
   std::vector<Expr> known, unknown;
@@ -109,13 +109,28 @@ std::optional<std::vector<Expr>> ordered(const std::vector<Expr>& points, const 
   std::vector<Expr> out = std::move(known);
   for (const Expr& p : unknown) {
     size_t at = 0;
-    while (at < out.size() && context.can_prove(out[at] <= p)) ++at;
-    if (at < out.size() && !context.can_prove(p <= out[at])) return std::nullopt;
+    for (size_t end = out.size(); at < end;) {
+      const size_t middle = (at + end) / 2;
+      if (context.can_prove(out[middle] <= p))
+        at = middle + 1;
+      else if (context.can_prove(p <= out[middle]))
+        end = middle;
+      else
+        return std::nullopt;
+    }
     out.insert(out.begin() + static_cast<std::ptrdiff_t>(at), p);
   }
-  if (!out.empty() &&
-      (!context.can_prove(0 <= out.front()) || !context.can_prove(out.back() <= extent)))
-    return std::nullopt;
+  return out;
+}
+
+/// The points where pieces begin and end: no farther than the iterator goes.
+std::vector<Expr> bounds_of(const std::vector<Expr>& points, const Expr& extent,
+                            const arith::Context& context) {
+  std::vector<Expr> out = points;
+  for (Expr& p : out) {
+    if (!context.can_prove(0 <= p)) p = ir::max(p, Expr(0));
+    if (!context.can_prove(p <= extent)) p = ir::min(p, extent);
+  }
   return out;
 }
 
@@ -129,12 +144,15 @@ class Cutting {
         cuts_(cuts_of(store_.value, iters_)),
         context_(context),
         edges_(iters_.size()),
+        bounds_(iters_.size()),
         at_(iters_.size(), 0) {
     for (size_t i = 0; i < iters_.size(); ++i) find_edges(i);
     while (count() > kMostPieces) {
       const auto most = std::ranges::max_element(edges_, {}, &std::vector<Expr>::size);
       most->clear();
     }
+    for (size_t i = 0; i < iters_.size(); ++i)
+      bounds_[i] = bounds_of(edges_[i], iters_[i].extent, context_);
     for (auto& [node, cut] : cuts_)
       if (!edges_[cut.iter].empty()) places_[node] = place_of(cut);
   }
@@ -225,9 +243,9 @@ class Cutting {
     std::vector<ir::BlockIter> iters;
     std::vector<ir::Var> loops;
     for (size_t i = 0; i < iters_.size(); ++i) {
-      const std::vector<Expr>& edges = edges_[i];
-      const Expr begin = at_[i] == 0 ? Expr(0) : edges[at_[i] - 1];
-      const Expr end = at_[i] == edges.size() ? iters_[i].extent : edges[at_[i]];
+      const std::vector<Expr>& bounds = bounds_[i];
+      const Expr begin = at_[i] == 0 ? Expr(0) : bounds[at_[i] - 1];
+      const Expr end = at_[i] == bounds.size() ? iters_[i].extent : bounds[at_[i]];
       const Expr extent = context_.simplify(end - begin);
       if (ir::is_const(extent, 0)) return {};
       const ir::Var var(iters_[i].var.name());
@@ -263,7 +281,8 @@ class Cutting {
   const ir::Store& store_;
   std::unordered_map<const ir::ExprNode*, Cut> cuts_;
   const arith::Context& context_;
-  std::vector<std::vector<Expr>> edges_;                    // by iterator, between its pieces
+  std::vector<std::vector<Expr>> edges_;   // by iterator, the points between its pieces
+  std::vector<std::vector<Expr>> bounds_;  // the same, where pieces end
   std::unordered_map<const ir::ExprNode*, size_t> places_;  // of the cuts that were made
   std::vector<size_t> at_;                                  // the current piece of each iterator
 };
