@@ -10,17 +10,25 @@
 #include "driver/emit_library.h"
 #include "model_arguments.h"
 #include "module/writer.h"
+#include "support/write_file.h"
 
 namespace tilewright::cli {
 namespace {
 
+using std::filesystem::path;
+
 /// `model.c` and `model.h`, or those in a folder, named after the model.
-void write_c(const ModelArguments& model, std::filesystem::path path, const std::string& compiler) {
-  if (path.extension() != ".c") path /= std::filesystem::path(model.model).stem().concat(".c");
-  const std::string name = path.stem().string();
+std::vector<path> c_files(const ModelArguments& model, path source) {
+  if (source.extension() != ".c") source /= path(model.model).stem().concat(".c");
+  return {source, path(source).replace_extension(".h")};
+}
+
+void write_c(const ModelArguments& model, const std::string& to, const std::string& compiler) {
+  const std::vector<path> files = c_files(model, to);
+  const std::string name = files[0].stem().string();
   const driver::CModel c = driver::emit_c(model.read(), model.options(), name);
-  write_text(c.source, path.string());
-  write_text(c.header, std::filesystem::path(path).replace_extension(".h").string());
+  write_file(files[0], c.source);
+  write_file(files[1], c.header);
   std::cout << driver::describe(c, driver::measure_c(c, name, compiler));
 }
 
@@ -65,21 +73,28 @@ Action add_compile(CLI::App& app) {
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
       "compile", "Compile a model to a .twm file, or print any point of the path");
-  s->model.add(*c);
+  Files files(*c);
+  s->model.add(*c, files);
   c->add_option(
       "--emit", s->emit,
       "print graph, fused, te, loops, scheduled, final or code instead; of a .tw text also c");
-  c->add_option("-o", s->output, "the file to write");
+  files.output("-o", s->output, "the file to write");
   c->add_flag("-v", s->verbose,
               "say how much memory a run of the module takes, and how many kernels are tuned");
-  c->add_option("--emit-c", s->c,
-                "write plain C11 that needs no runtime instead: FILE.c and FILE.h, or a folder")
+  files
+      .output("--emit-c", s->c,
+              "write plain C11 that needs no runtime instead: FILE.c and FILE.h, or a folder",
+              [s = s.get()](const std::string& to) { return c_files(s->model, to); })
       ->excludes("--target");
-  c->add_option("--emit-library", s->library,
-                "write a library and its C header instead: libNAME.so or libNAME.a");
+  files.output("--emit-library", s->library,
+               "write a library and its C header instead: libNAME.so or libNAME.a",
+               [](const std::string& to) {
+                 return std::vector<path>{to, path(to).replace_extension(".h")};
+               });
   c->add_option("--cc", s->compiler, "the C compiler, with the flags of its machine");
   return [s] {
-    if (s->model.is_text() && !s->output.ends_with(".twm")) {
+    const bool graph_text = s->output.ends_with(".twm") || !s->c.empty() || !s->library.empty();
+    if (s->model.is_text() && !graph_text) {
       driver::CompileOptions options;
       options.target = driver::target_from_name(s->model.targets.at(0));
       options.emit = driver::stage_from_name(s->emit.empty() ? "code" : s->emit);
@@ -112,13 +127,7 @@ Action add_compile(CLI::App& app) {
       describe(compiled.module);
       describe(compiled.kernels);
     }
-    const std::string problem = write_module(compiled.module, s->output);
-    if (!problem.empty())
-      throw Error({.code = "driver.file.write",
-                   .at = {},
-                   .message = problem,
-                   .notes = {},
-                   .help = "name a place that can be written"});
+    require_written(write_module(compiled.module, s->output));
     return 0;
   };
 }

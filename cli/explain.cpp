@@ -18,11 +18,12 @@ Action add_explain(CLI::App& app) {
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
       "explain", "Show the kernels of a model or a module: why they are so, memory, time and roof");
-  s->model.add(*c);
-  c->add_option("--inputs", s->inputs, "an .npz file; without it, seeded random values");
+  Files files(*c);
+  s->model.add(*c, files);
+  files.input("--inputs", s->inputs, "an .npz file; without it, seeded random values");
   c->add_option("--threads", s->threads, "0: as many as there are CPUs");
   c->add_option("--seconds", s->seconds, "how long to measure");
-  c->add_option("--html", s->html, "write a page that needs nothing else to this file");
+  files.output("--html", s->html, "write a page that needs nothing else to this file");
   return [s] {
     driver::ExplainOptions options{.model = s->model.options(),
                                    .inputs = read_inputs(s->inputs),

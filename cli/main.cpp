@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "commands.h"
+#include "files.h"
 #include "support/diagnostic.h"
 
 namespace {
@@ -26,9 +27,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 1;
+    if (app.exit(e) != 0) return 1;
+    flush_standard_output();  // the help
+    return 0;
   }
-  return action();
+  const int status = action();
+  flush_standard_output();
+  return status;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model_arguments.h"
 
-#include <fstream>
 #include <iostream>
 
 #include "driver/compile.h"
@@ -10,12 +9,14 @@
 #include "frontend/onnx/import.h"
 #include "module/in_memory.h"
 #include "progress.h"
+#include "support/str.h"
+#include "support/write_file.h"
 
 namespace tilewright::cli {
 
-void ModelArguments::add(CLI::App& command) {
-  command
-      .add_option("MODEL", model, "an ONNX model, a graph as .tw text or, to run it, a .twm module")
+void ModelArguments::add(CLI::App& command, Files& files) {
+  files_ = files;
+  files.input("MODEL", model, "an ONNX model, a graph as .tw text or, to run it, a .twm module")
       ->required();
   command
       .add_option("--target", targets,
@@ -27,8 +28,8 @@ void ModelArguments::add(CLI::App& command) {
   command.add_option(
       "--skip", skip,
       "leave out a pass, or an algorithm such as winograd, by name; may be repeated");
-  CLI::Option* from = command.add_option(
-      "--records", records, "schedules that `tune` has found, for the kernels they are for");
+  CLI::Option* from = files.input("--records", records,
+                                  "schedules that `tune` has found, for the kernels they are for");
   command.add_flag("--require-records", require_records, "refuse kernels that were never tuned")
       ->needs(from);
   command
@@ -52,6 +53,10 @@ const graph::Graph& ModelArguments::read() const {
   const auto graph = [&] {
     if (is_text()) return driver::read_graph_file(model);
     frontend::onnx::ImportOptions import;
+    import.on_file = [&](const std::filesystem::path& file) {
+      files_->also_read(file,
+                        str("the file `", file.filename().string(), "` of the model's tensors"));
+    };
     for (const std::string& dim : dims) import.dims.insert(frontend::onnx::parse_dim(dim));
     return frontend::onnx::read_model(std::filesystem::path(model), import);
   };
@@ -89,14 +94,7 @@ void write_text(const std::string& text, const std::string& path) {
     std::cout << text;
     return;
   }
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush())
-    throw Error({.code = "driver.file.write",
-                 .at = {},
-                 .message = "cannot write `" + path + "`",
-                 .notes = {},
-                 .help = "name a place that can be written"});
+  write_file(path, text);
 }
 
 std::vector<frontend::NamedTensor> read_inputs(const std::string& path) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "driver/model.h"
 #include "driver/run_model.h"
+#include "files.h"
 #include "graph/graph.h"
 
 namespace tilewright::cli {
@@ -18,11 +20,15 @@ struct ModelArguments {
   std::string records, precision = "f32";
   bool no_cache = false, require_records = false, transfer = false, no_shipped = false;
 
-  void add(CLI::App& command);
+  void add(CLI::App& command, Files& files);
   bool is_text() const;    // a `.tw` file
   bool is_module() const;  // a `.twm` file
+  /// Of a model; files beside it that hold its tensors are not written either.
   const graph::Graph& read() const;
   driver::ModelOptions options() const;
+
+ private:
+  std::optional<Files> files_;
 };
 
 /// A compiled module to run: the file itself, or the model compiled now.

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "driver/compile.h"
+#include "files.h"
 #include "model_arguments.h"
 
 namespace tilewright::cli {
@@ -15,10 +16,11 @@ Action add_opt(CLI::App& app) {
   };
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand("opt", "Run lowering passes on a .tw text");
-  c->add_option("FILE", s->file, "a .tw file");
+  Files files(*c);
+  files.input("FILE", s->file, "a .tw file");
   c->add_option("--pass", s->passes, "a pass by name; may be given several times, in order");
   c->add_flag("--list", s->list, "name all passes");
-  c->add_option("-o", s->output, "write to this file instead of standard output");
+  files.output("-o", s->output, "write to this file instead of standard output");
   return [s] {
     if (s->list)
       for (const std::string& name : driver::pass_names()) std::cout << name << "\n";

@@ -3,9 +3,12 @@
 
 #include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "commands.h"
+#include "files.h"
 #include "support/diagnostic.h"
+#include "support/write_file.h"
 
 namespace tilewright::cli {
 namespace {
@@ -80,14 +83,9 @@ void write_lines(const State& s) {
   Records records(s.database, Database::Mode::Existing);
   const tune::Exported which = s.chosen ? tune::Exported::Chosen : tune::Exported::All;
   if (s.output.empty()) return tune::export_lines(records, std::cout, which);
-  std::ofstream out(s.output, std::ios::binary);
-  if (!out)
-    throw Error({.code = "driver.file.write",
-                 .at = {},
-                 .message = "cannot write `" + s.output + "`",
-                 .notes = {},
-                 .help = "name a place that can be written"});
-  tune::export_lines(records, out, which);
+  std::ostringstream lines;
+  tune::export_lines(records, lines, which);
+  write_file(s.output, lines.view());
 }
 
 }  // namespace
@@ -98,11 +96,15 @@ Action add_records(CLI::App& app) {
   c->require_subcommand(1);
   const auto s = std::make_shared<State>();
   const auto action = std::make_shared<Action>();
-  const auto add = [&](const char* name, const char* what, std::function<int(const State&)> run) {
+  const auto add = [&](const char* name, const char* what, std::function<int(const State&)> run,
+                       bool adds = false) {
     CLI::App* sub = c->add_subcommand(name, what);
-    sub->add_option("DB", s->database, "the file of records")->required();
+    Files files(*sub);
+    const char* const help = "the file of records";
+    (adds ? files.output("DB", s->database, help) : files.input("DB", s->database, help))
+        ->required();
     sub->callback([=] { *action = [s, run] { return run(*s); }; });
-    return sub;
+    return std::pair(sub, files);
   };
   const auto existing = [](void (*use)(Records&)) {
     return [use](const State& s) {
@@ -113,21 +115,23 @@ Action add_records(CLI::App& app) {
   };
   add("list", "One line for each kernel and machine", existing(list));
   add("best", "The best schedule of each kernel, as text", existing(best));
-  CLI::App* lines = add("export", "Write records as lines of JSON", [](const State& s) {
+  auto [lines, exported] = add("export", "Write records as lines of JSON", [](const State& s) {
     write_lines(s);
     return 0;
   });
-  lines->add_option("-o", s->output, "the file to write; standard output without it");
+  exported.output("-o", s->output, "the file to write; standard output without it");
   lines->add_flag("--chosen", s->chosen, "only those that tuning has kept, without single times");
-  add("import", "Add the records of lines of JSON; broken lines are left out", import)
-      ->add_option("FILE", s->file, "the lines")
+  add("import", "Add the records of lines of JSON; broken lines are left out", import, true)
+      .second.input("FILE", s->file, "the lines")
       ->required();
-  add("merge", "Add the records of another file",
+  add(
+      "merge", "Add the records of another file",
       [](const State& s) {
         Records into(s.database, Database::Mode::Create), from(s.file, Database::Mode::Existing);
         return report(tune::merge(into, from));
-      })
-      ->add_option("OTHER", s->file, "the file to take them from")
+      },
+      true)
+      .second.input("OTHER", s->file, "the file to take them from")
       ->required();
   add("prune", "Keep only the best of each kernel and machine",
       [](const State& s) {
@@ -135,7 +139,7 @@ Action add_records(CLI::App& app) {
         std::cout << records.prune(s.keep) << " records removed, " << records.count() << " left\n";
         return 0;
       })
-      ->add_option("--keep", s->keep, "how many to keep of each, beside the chosen one")
+      .first->add_option("--keep", s->keep, "how many to keep of each, beside the chosen one")
       ->check(CLI::NonNegativeNumber);
   return [action] { return (*action)(); };
 }

@@ -6,9 +6,20 @@
 #include "commands.h"
 #include "driver/check_model.h"
 #include "driver/onnx_runtime.h"
+#include "driver/repro.h"
 #include "model_arguments.h"
 
 namespace tilewright::cli {
+namespace {
+
+/// A name that does not write over what is checked: that may be an earlier `repro`.
+std::string free_repro(const Files& files) {
+  for (const std::filesystem::path& file : driver::repro_files("repro"))
+    if (files.is_input(file)) return "repro_of_repro";
+  return "repro";
+}
+
+}  // namespace
 
 Action add_run(CLI::App& app) {
   struct State {
@@ -18,9 +29,10 @@ Action add_run(CLI::App& app) {
   };
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand("run", "Run a model or a module on the arrays of a file");
-  s->model.add(*c);
-  c->add_option("--inputs", s->inputs, "an .npz file with an array for each input")->required();
-  c->add_option("--outputs", s->outputs, "the .npz file to write the results to");
+  Files files(*c);
+  s->model.add(*c, files);
+  files.input("--inputs", s->inputs, "an .npz file with an array for each input")->required();
+  files.output("--outputs", s->outputs, "the .npz file to write the results to");
   c->add_option("--threads", s->threads, "0: as many as there are CPUs");
   return [s] {
     driver::LoadedModule module = load(s->model, s->threads);
@@ -44,12 +56,13 @@ Action add_bench(CLI::App& app) {
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
       "bench", "Measure a model or a module: quantiles, memory, time per kernel");
-  s->model.add(*c);
-  c->add_option("--inputs", s->inputs, "an .npz file; without it, seeded random values");
+  Files files(*c);
+  s->model.add(*c, files);
+  files.input("--inputs", s->inputs, "an .npz file; without it, seeded random values");
   c->add_option("--threads", s->threads, "0: as many as there are CPUs");
   c->add_option("--seconds", s->seconds, "how long to measure");
-  c->add_option("--json", s->json, "write the result to this file");
-  c->add_option("--trace", s->trace, "write a Chrome trace of one run to this file");
+  files.output("--json", s->json, "write the result to this file");
+  files.output("--trace", s->trace, "write a Chrome trace of one run to this file");
   return [s] {
     driver::LoadedModule module = load(s->model, s->threads);
     if (s->inputs.empty())
@@ -66,23 +79,27 @@ Action add_bench(CLI::App& app) {
 Action add_check(CLI::App& app) {
   struct State {
     ModelArguments model;
-    std::string inputs, against = "reference", repro = "repro";
+    std::string inputs, against = "reference", repro;
     std::optional<double> tolerance;
   };
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
       "check",
       "Compare a compiled model with another way to run it; on a difference, find the cause");
-  s->model.add(*c);
-  c->add_option("--inputs", s->inputs, "an .npz file with an array for each input")->required();
+  Files files(*c);
+  s->model.add(*c, files);
+  files.input("--inputs", s->inputs, "an .npz file with an array for each input")->required();
   c->add_option("--against", s->against,
                 "reference: the interpreter; onnxruntime: that of $TILEWRIGHT_PYTHON or python3")
       ->check(CLI::IsMember({"reference", "onnxruntime"}));
   c->add_option("--tolerance", s->tolerance,
                 "greatest difference, relative to the greatest value: 1e-4, or 2^-7 with bf16");
-  c->add_option("--repro", s->repro,
-                "on a difference, write the first wrong operator to NAME.tw and NAME.npz");
-  return [s] {
+  files.output("--repro", s->repro,
+               "on a difference, write the first wrong operator to NAME.tw and NAME.npz "
+               "(without it: repro)",
+               driver::repro_files);
+  return [s, files] {
+    if (s->repro.empty()) s->repro = free_repro(files);
     const std::vector<frontend::NamedTensor> inputs = read_inputs(s->inputs);
     driver::CheckOptions options{
         .model = s->model.options(), .tolerance = 1e-4, .values = {}, .repro = s->repro};

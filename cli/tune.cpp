@@ -46,13 +46,14 @@ Action add_tune(CLI::App& app) {
   const auto s = std::make_shared<State>();
   CLI::App* c = app.add_subcommand(
       "tune", "Find faster schedules for a model's kernels by trying them on this machine");
-  s->model.add(*c);
+  Files files(*c);
+  s->model.add(*c, files);
   c->get_option("--records")->required();
   c->add_option("--budget", s->budget, "60s, 3min, 1h, or a number of trials such as 500trials");
-  c->add_option("--inputs", s->inputs, "an .npz file; without it, seeded random values");
+  files.input("--inputs", s->inputs, "an .npz file; without it, seeded random values");
   c->add_option("--threads", s->threads, "of the model, as it will run; 0: as many as CPUs");
   c->add_option("--seed", s->seed, "of the search");
-  c->add_option("--report", s->report, "write a page that needs nothing else to this file");
+  files.output("--report", s->report, "write a page that needs nothing else to this file");
   c->footer(
       "Ctrl-C keeps everything that was measured; the same command goes on from there.\n"
       "Then: tilewright compile MODEL --records DB -o OUT.twm");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "module/in_memory.h"
+#include "support/write_file.h"
 #include "values.h"
 
 namespace nb = nanobind;
@@ -89,9 +90,8 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   nb::bytes bytes() const { return nb::bytes(memory_.data(), memory_.size()); }
-  /// The same without a copy, for as long as the module is there.
-  nb::ndarray<nb::numpy, const uint8_t> view() const {
-    return {static_cast<const uint8_t*>(memory_.data()), {memory_.size()}};
+  void save(const std::string& path) const {
+    write_file(path, {static_cast<const char*>(memory_.data()), memory_.size()});
   }
 
   nb::list ports(bool inputs) const {
@@ -224,7 +224,7 @@ void bind_module(nb::module_& m) {
       .def(nb::init<const nb::bytes&, int32_t>(), nb::arg("twm"), nb::arg("threads") = 0)
       .def(nb::init<const std::string&, int32_t>(), nb::arg("path"), nb::arg("threads") = 0)
       .def("bytes", &Module::bytes)
-      .def("view", &Module::view, nb::rv_policy::reference_internal)
+      .def("save", &Module::save, nb::arg("path"))
       .def("inputs", [](const Module& module) { return module.ports(true); })
       .def("outputs", [](const Module& module) { return module.ports(false); })
       .def("metadata", &Module::metadata)

@@ -126,6 +126,5 @@ class Module:
         return outputs[0] if len(outputs) == 1 else outputs
 
     def save(self, path: Path) -> None:
-        """Writes the .twm file."""
-        with open(path, "wb") as file:
-            file.write(self._native.view())
+        """Writes the .twm file: whole, or the one that was there stays."""
+        self._native.save(os.fspath(path))

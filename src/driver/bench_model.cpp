@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "driver/run_model.h"
 #include "support/str.h"
+#include "support/write_file.h"
 
 namespace tilewright::driver {
 namespace {
@@ -68,14 +68,7 @@ void write_trace(const std::vector<Event>& events, const std::filesystem::path& 
                    {"tid", 1},
                    {"ts", static_cast<double>(e.begin - events[0].begin) / 1e3},
                    {"dur", static_cast<double>(e.end - e.begin) / 1e3}});
-  std::ofstream out(path);
-  out << nlohmann::json{{"traceEvents", all}}.dump() << "\n";
-  if (!out.flush())
-    throw Error({.code = "driver.file.write",
-                 .at = {},
-                 .message = str("cannot write `", path.string(), "`"),
-                 .notes = {},
-                 .help = "name a place that can be written"});
+  write_file(path, nlohmann::json{{"traceEvents", all}}.dump() + "\n");
 }
 
 }  // namespace

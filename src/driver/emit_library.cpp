@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/emit_library.h"
 
-#include <fstream>
-
 #include "driver/embedded.h"
 #include "module/writer.h"
 #include "runtime/cpu.h"
+#include "support/mapped_file.h"
 #include "support/process.h"
 #include "support/str.h"
+#include "support/write_file.h"
 #include "target/c_source/names.h"
 
 namespace tilewright::driver {
@@ -22,14 +22,6 @@ namespace fs = std::filesystem;
                .message = std::move(message),
                .notes = {std::move(note)},
                .help = std::move(help)});
-}
-
-void write(const fs::path& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush())
-    fail("driver.file.write", str("cannot write `", path.string(), "`"), "the disk may be full",
-         "name a place that can be written");
 }
 
 std::string_view between(const char* begin, const char* end) {
@@ -74,17 +66,15 @@ void emit_library(const Module& module, const fs::path& path, const std::string&
 
   const TempFolder folder;
   const auto in_folder = [&](const std::string& file) { return (folder.path() / file).string(); };
-  if (const std::string problem = write_module(module, in_folder("module.twm")); !problem.empty())
-    fail("driver.file.write", problem, "the module goes into the library",
-         "make room in the temporary folder (TMPDIR)");
+  require_written(write_module(module, in_folder("module.twm")));
   fs::create_directory(folder.path() / "tilewright");
-  write(in_folder("tilewright/runtime.h"),
-        between(tw_embedded_runtime_h_begin, tw_embedded_runtime_h_end));
-  write(in_folder("tilewright/kernel.h"),
-        between(tw_embedded_kernel_h_begin, tw_embedded_kernel_h_end));
-  write(in_folder("runtime.o"), between(tw_embedded_runtime_begin, tw_embedded_runtime_end));
-  write(in_folder(header_file), text.header);
-  write(in_folder("model.c"), text.source);
+  write_file(in_folder("tilewright/runtime.h"),
+             between(tw_embedded_runtime_h_begin, tw_embedded_runtime_h_end));
+  write_file(in_folder("tilewright/kernel.h"),
+             between(tw_embedded_kernel_h_begin, tw_embedded_kernel_h_end));
+  write_file(in_folder("runtime.o"), between(tw_embedded_runtime_begin, tw_embedded_runtime_end));
+  write_file(in_folder(header_file), text.header);
+  write_file(in_folder("model.c"), text.source);
 
   std::vector<std::string> cc;
   for (size_t at = 0; at < compiler.size();) {
@@ -103,7 +93,7 @@ void emit_library(const Module& module, const fs::path& path, const std::string&
   const std::string library = in_folder(path.filename().string());
   if (shared) {
     // What is called inside is this very copy, also where another library brings one.
-    write(in_folder("exports"), str("{ global: tw_*; ", name, "_*; local: *; };\n"));
+    write_file(in_folder("exports"), str("{ global: tw_*; ", name, "_*; local: *; };\n"));
     run(with({"-shared", "-o", library, in_folder(name + ".o"), in_folder("runtime.o"), "-lm",
               "-lpthread", "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-Wl,--as-needed",
               "-Wl,--gc-sections", "-Wl,-soname," + path.filename().string(),
@@ -114,12 +104,10 @@ void emit_library(const Module& module, const fs::path& path, const std::string&
     run({told ? ar->output.substr(0, ar->output.find('\n')) : "ar", "rcs", library,
          in_folder(name + ".o"), in_folder("runtime.o")});
   }
-  std::error_code error;
-  fs::copy_file(library, path, fs::copy_options::overwrite_existing, error);
-  if (error)
-    fail("driver.file.write", str("cannot write `", path.string(), "`"), error.message(),
-         "name a place that can be written");
-  write(fs::path(path).replace_extension(".h"), text.header);
+  const std::shared_ptr<const MappedFile> made = MappedFile::open(library);
+  write_file(path, {reinterpret_cast<const char*>(made->bytes().data()), made->bytes().size()},
+             shared ? OutputFile::Rights::Program : OutputFile::Rights::Data);
+  write_file(fs::path(path).replace_extension(".h"), text.header);
 }
 
 }  // namespace tilewright::driver

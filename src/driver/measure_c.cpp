@@ -8,6 +8,7 @@
 #include "driver/emit_c.h"
 #include "support/process.h"
 #include "support/str.h"
+#include "support/write_file.h"
 
 namespace tilewright::driver {
 namespace {
@@ -67,8 +68,8 @@ std::optional<CSizes> measure_c(const CModel& model, const std::string& name,
   const auto in_folder = [&](const std::string& suffix) {
     return (folder.path() / (name + suffix)).string();
   };
-  std::ofstream(in_folder(".c"), std::ios::binary) << model.source;
-  std::ofstream(in_folder(".h"), std::ios::binary) << model.header;
+  write_file(in_folder(".c"), model.source);
+  write_file(in_folder(".h"), model.header);
   std::vector<std::string> command = words(compiler);
   if (command.empty()) return std::nullopt;
   const std::string program = command[0];

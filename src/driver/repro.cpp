@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/repro.h"
 
-#include <fstream>
-
 #include "driver/aligned_bytes.h"
 #include "driver/check_model.h"
 #include "driver/kernel.h"
@@ -13,6 +11,7 @@
 #include "module/in_memory.h"
 #include "ops/program_of.h"
 #include "support/str.h"
+#include "support/write_file.h"
 #include "tune/choose/canonical.h"
 #include "tune/choose/choose.h"
 
@@ -154,19 +153,16 @@ std::string culprit_of(const Repro& repro, const ModelOptions& options, double t
   return culprit_step(repro, options, tolerance);
 }
 
+std::vector<std::filesystem::path> repro_files(const std::string& name) {
+  return {name + ".tw", name + ".npz"};
+}
+
 void write_repro(const Repro& repro, const std::string& name, const std::string& remark) {
-  const std::string path = name + ".tw";
-  std::ofstream out(path, std::ios::binary);
   std::string comment = "// ";
   for (const char c : remark) comment += c == '\n' ? std::string("\n// ") : std::string(1, c);
-  out << comment << "\n" << graph::print(repro.graph, kWritten);
-  if (!out.flush())
-    throw Error({.code = "driver.file.write",
-                 .at = {},
-                 .message = str("cannot write `", path, "`"),
-                 .notes = {},
-                 .help = "name a place that can be written"});
-  frontend::write_npz(name + ".npz", repro.inputs);
+  const std::vector<std::filesystem::path> files = repro_files(name);
+  write_file(files[0], str(comment, "\n", graph::print(repro.graph, kWritten)));
+  frontend::write_npz(files[1], repro.inputs);
 }
 
 }  // namespace tilewright::driver

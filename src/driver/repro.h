@@ -2,9 +2,11 @@
 // One operator of a model alone, with the values that it saw: what to look at when it is wrong.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "driver/model.h"
 #include "frontend/npz.h"
@@ -24,6 +26,9 @@ std::optional<Repro> repro_of(const graph::Graph& model, const std::string& valu
 /// What breaks the operator: its definition, lowering without a schedule, a step of its schedule,
 /// or nothing as long as it is alone. A sentence.
 std::string culprit_of(const Repro& repro, const ModelOptions& options, double tolerance);
+
+/// NAME.tw and NAME.npz.
+std::vector<std::filesystem::path> repro_files(const std::string& name);
 
 /// Writes NAME.tw and NAME.npz, which `tilewright check NAME.tw --inputs NAME.npz` reads.
 void write_repro(const Repro& repro, const std::string& name, const std::string& remark);

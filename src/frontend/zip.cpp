@@ -5,12 +5,12 @@
 #include "frontend/zip.h"
 
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <zlib.h>
 
 #include "support/diagnostic.h"
 #include "support/str.h"
+#include "support/write_file.h"
 
 namespace tilewright::frontend {
 namespace {
@@ -186,15 +186,15 @@ std::vector<ZipEntry> read_zip(Bytes bytes, const std::shared_ptr<const void>& o
 }
 
 struct ZipWriter::State {
-  std::filesystem::path path;
-  std::ofstream out;
+  explicit State(const std::filesystem::path& path) : out(path.string()) {}
+
+  OutputFile out;
   uint64_t offset = 0;
   std::string directory;
   uint64_t entries = 0;
 
   void put(Bytes bytes) {
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
+    out.write(bytes.data(), bytes.size());
     offset += bytes.size();
   }
   void put(const std::string& text) { put(std::as_bytes(std::span(text))); }
@@ -209,10 +209,7 @@ void append(std::string& to, T... numbers) {
 
 }  // namespace
 
-ZipWriter::ZipWriter(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
-  state_->path = path;
-  state_->out.open(path, std::ios::binary | std::ios::trunc);
-}
+ZipWriter::ZipWriter(const std::filesystem::path& path) : state_(std::make_unique<State>(path)) {}
 
 ZipWriter::~ZipWriter() = default;
 
@@ -255,14 +252,7 @@ void ZipWriter::finish() {
   append(tail, kEnd, uint16_t{0}, uint16_t{0}, uint16_t{0xffff}, uint16_t{0xffff}, kIn64, kIn64,
          uint16_t{0});
   s.put(tail);
-  s.out.close();
-  if (!s.out)
-    throw Error(
-        {.code = "frontend.zip.write",
-         .at = {},
-         .message = str("cannot write `", s.path.string(), "`"),
-         .notes = {},
-         .help = "check that the folder exists and has room, and that you may write there"});
+  commit(s.out);
 }
 
 }  // namespace tilewright::frontend

@@ -21,7 +21,7 @@ struct ZipEntry {
 std::vector<ZipEntry> read_zip(Bytes archive, const std::shared_ptr<const void>& owner,
                                const std::string& what);
 
-/// Writes an archive entry by entry, nothing compressed.
+/// Writes an archive entry by entry, nothing compressed; the file is in its place after `finish`.
 class ZipWriter {
  public:
   explicit ZipWriter(const std::filesystem::path& path);

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module/writer.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <functional>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "module/format.h"
 #include "module/in_memory.h"
 #include "support/bare/checksum.h"
+#include "support/bare/output_file.h"
 
 namespace tilewright {
 namespace {
@@ -269,64 +266,12 @@ class Layout {
   uint64_t file_bytes_ = 0;
 };
 
-std::string problem_with(const std::string& path, const char* what, int error) {
-  return std::string("cannot ") + what + " `" + path + "`: " + std::strerror(error);
-}
-
-bool write_all(int fd, const void* data, size_t bytes) {
-  const auto* p = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t n = ::write(fd, p, std::min<size_t>(bytes, size_t{1} << 30));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n;
-    bytes -= static_cast<size_t>(n);
-  }
-  return true;
-}
-
-/// The folder's entry survives a crash only when the folder is synced too.
-void sync_folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
-  close(fd);
-}
-
-/// False, with errno, when that fails.
-bool write_module(const Module& module, int descriptor) {
-  return Layout(module).write(
-      [&](const void* data, size_t bytes) { return write_all(descriptor, data, bytes); });
-}
-
 }  // namespace
 
 std::string write_module(const Module& module, const std::string& path) {
-  // A device or a pipe is written to; a file is replaced.
-  struct stat there;
-  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
-    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return problem_with(path, "write", errno);
-    const int error = write_module(module, fd) ? 0 : errno;
-    close(fd);
-    return error == 0 ? "" : problem_with(path, "write", error);
-  }
-  const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
-  const int fd =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (fd < 0) return problem_with(path, "write", errno);
-  const bool written = write_module(module, fd) && fsync(fd) == 0;
-  int error = written ? 0 : errno;
-  if (close(fd) != 0 && error == 0) error = errno;
-  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) {
-    unlink(temporary.c_str());
-    return problem_with(path, "write", error);
-  }
-  sync_folder_of(path);
-  return "";
+  OutputFile file(path);
+  Layout(module).write([&](const void* data, size_t bytes) { return file.write(data, bytes); });
+  return file.commit();
 }
 
 PagedMemory module_in_memory(const Module& module) {

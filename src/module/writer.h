@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-/// Writes the file: whole or not at all (a temporary file beside it, synced, then renamed). Returns
-/// "" or what went wrong, in words for the user. Constants are written from where they lie.
+/// Writes the file as OutputFile does. Returns "" or what went wrong, in words for the user.
+/// Constants are written from where they lie.
 std::string write_module(const Module& module, const std::string& path);
 
 }  // namespace tilewright

@@ -110,6 +110,7 @@ std::shared_ptr<const MappedFile> ExternalFiles::open(const std::string& what,
     refuse("frontend.onnx.external_open", what,
            str("`", location, "` is not a plain file of one name"),
            "put a copy of the file, not a hard link to it, into the folder of the model");
+  if (on_file_) on_file_(folder_ / location);
   file = MappedFile::map(opened.number, folder_ / location);
   return file;
 }

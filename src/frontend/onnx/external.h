@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,7 +18,9 @@ namespace tilewright::frontend::onnx {
 class ExternalFiles {
  public:
   /// An empty path: there is no folder, and such tensors are refused.
-  explicit ExternalFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  ExternalFiles(std::filesystem::path folder,
+                std::function<void(const std::filesystem::path&)> on_file)
+      : folder_(std::move(folder)), on_file_(std::move(on_file)) {}
 
   struct Data {
     Bytes bytes;
@@ -30,6 +33,7 @@ class ExternalFiles {
   std::shared_ptr<const MappedFile> open(const std::string& what, const std::string& location);
 
   std::filesystem::path folder_;
+  std::function<void(const std::filesystem::path&)> on_file_;  // told before one is read
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 

@@ -80,7 +80,7 @@ graph::Graph read_model(Bytes bytes, std::shared_ptr<const void> owner,
   survey(model, opsets, functions);
 
   graph::Builder g;
-  Tensors tensors(bytes, std::move(owner), options.folder);
+  Tensors tensors(bytes, std::move(owner), options);
   Importer importer(g, tensors, functions, bytes.size());
   Frame frame{.opsets = &opsets};
   frame.add_initializers(main);

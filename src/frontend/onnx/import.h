@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ struct ImportOptions {
   std::map<std::string, DimRange> dims;
   /// Where the files lie that hold tensors of a model given as bytes; empty: it may have none.
   std::filesystem::path folder;
+  /// Told of each such file before it is read; may throw.
+  std::function<void(const std::filesystem::path&)> on_file;
 };
 
 /// `batch=8`, `batch=1..32`, `batch=1..32:1,8`.

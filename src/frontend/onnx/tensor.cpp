@@ -82,9 +82,9 @@ Elem element_type(int64_t data_type, const std::string& what) {
 
 // A sparse tensor takes its dense size in memory, however small the file. The limit is far above
 // what is worth storing sparse.
-Tensors::Tensors(Bytes file, std::shared_ptr<const void> owner, std::filesystem::path folder)
+Tensors::Tensors(Bytes file, std::shared_ptr<const void> owner, const ImportOptions& options)
     : owner_(std::move(owner)),
-      external_(std::move(folder)),
+      external_(options.folder, options.on_file),
       dense_left_((int64_t{128} << 20) + 64 * static_cast<int64_t>(file.size())) {}
 
 Constant Tensors::constant(const TensorProto& tensor, const std::string& what) {

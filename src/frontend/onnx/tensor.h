@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "frontend/onnx/external.h"
+#include "frontend/onnx/import.h"
 #include "frontend/onnx/proto.h"
 #include "frontend/raw_tensor.h"
 
@@ -21,7 +22,7 @@ ir::Elem element_type(int64_t data_type, const std::string& what);
 class Tensors {
  public:
   /// `file` is the model's bytes, which `owner` keeps alive.
-  Tensors(Bytes file, std::shared_ptr<const void> owner, std::filesystem::path folder);
+  Tensors(Bytes file, std::shared_ptr<const void> owner, const ImportOptions& options);
 
   /// `what` stands in errors: tensors of attributes have no name of their own.
   graph::Constant constant(const TensorProto& tensor, const std::string& what);

@@ -6,6 +6,7 @@
 
 #include "support/process.h"
 #include "support/str.h"
+#include "support/write_file.h"
 #include "target/llvm/compile.h"
 
 namespace tilewright::target::llvm {
@@ -24,7 +25,7 @@ void link_shared_library(std::span<const Kernel> kernels, const std::string& pat
   std::vector<std::string> inputs;
   for (size_t i = 0; i < kernels.size(); ++i) {
     inputs.push_back((folder.path() / str(i, ".o")).string());
-    std::ofstream(inputs.back(), std::ios::binary) << kernels[i].code;
+    write_file(inputs.back(), kernels[i].code);
   }
   for (const char* linker : {"ld.lld-22", "ld.lld"}) {
     std::vector<std::string> command{linker, "-shared", "--no-undefined-version", "-o", path};

@@ -16,10 +16,10 @@ using ir::Elem;
 
 /// A model of tensors only, kept alive.
 struct File {
-  explicit File(const GraphParts& parts, std::filesystem::path folder = {})
+  explicit File(const GraphParts& parts, const std::filesystem::path& folder = {})
       : bytes(std::make_shared<const std::string>(model(parts).bytes)),
         proto(read_model_proto(as_bytes(*bytes))),
-        tensors(as_bytes(*bytes), bytes, std::move(folder)) {}
+        tensors(as_bytes(*bytes), bytes, {.dims = {}, .folder = folder, .on_file = {}}) {}
 
   Constant dense() { return tensors.constant(proto.graph->initializer.at(0), "tensor `t`"); }
   Constant sparse() {
