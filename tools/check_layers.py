@@ -44,6 +44,8 @@ CONFINED = {
 WRITES = re.compile(r"\bstd::(ofstream|fstream|FILE)\b|\bfopen\b|\bO_CREAT\b|\bmkostemp\b|\bcopy_file\b|\bcreat\(")
 READS_ONLY = re.compile(r'fopen\("/(proc|sys)/[^"]*", "re?"\)')
 MAY_WRITE = ("src/support/bare/output_file.cpp", "src/support/disk_cache.cpp", "src/support/process.cpp")
+# Nanobind's own guards abort when the interpreter ends while a thread waits for its lock.
+LOCKS = re.compile(r"\bgil_scoped_|\bPyEval_RestoreThread\b|\bPyGILState_Ensure\b")
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -88,6 +90,8 @@ def check():
                     problems.append(f'{path}:{number}: includes "{match[2]}": {why}')
                 if WRITES.search(line) and not READS_ONLY.search(line) and path not in MAY_WRITE:
                     problems.append(f"{path}:{number}: writes a file by itself: use support/write_file.h or OutputFile")
+                if LOCKS.search(line) and path != "python/bindings/lock.h":
+                    problems.append(f"{path}:{number}: takes Python's lock by itself: use python/bindings/lock.h")
     print("\n".join(problems + [f"layers: {count} files, {len(problems)} violations"]))
     return 1 if problems else 0
 

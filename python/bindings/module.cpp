@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "lock.h"
 #include "module/in_memory.h"
 #include "support/write_file.h"
 #include "values.h"
@@ -130,7 +131,7 @@ class Module {
     for (size_t i = 0; i < inputs.size(); ++i) set(context, static_cast<int32_t>(i), inputs[i]);
     tw_status status;
     {
-      nb::gil_scoped_release released;
+      const Unlocked unlocked;
       status = tw_run(context);
     }
     require_ok(status, context);

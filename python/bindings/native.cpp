@@ -17,6 +17,7 @@
 #include "driver/reference.h"
 #include "error.h"
 #include "frontend/onnx/import.h"
+#include "lock.h"
 #include "module.h"
 #include "ops/all.h"
 #include "register_op.h"
@@ -96,7 +97,7 @@ nb::tuple compile(const nb::object& model, const std::string& target, const Dims
       {.records = records, .shipped = shipped, .transfer = transfer}, {&options.target, 1});
   Module module;
   {
-    nb::gil_scoped_release released;
+    const python::Unlocked unlocked;
     module = driver::compile_model(graph, options);
   }
   return nb::make_tuple(python::loaded(module, threads), warnings);
@@ -133,6 +134,7 @@ nb::list onnx_rules() {
 }  // namespace
 
 NB_MODULE(_native, m) {
+  nb::set_leak_warnings(false);  // what daemon threads hold at the end is no leak
   python::bind_error(m);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"),
         nb::arg("threads"), nb::arg("cache"), nb::arg("precision"), nb::arg("records"),

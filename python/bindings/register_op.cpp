@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "error.h"
+#include "lock.h"
 #include "ops/custom.h"
 #include "te.h"
 
@@ -29,15 +30,17 @@ nb::object object_of(const T& value) {
 /// Calls tilewright._ops.define, which keeps the functions: they end with the interpreter.
 std::vector<te::Tensor> define(const std::string& domain, const std::string& name,
                                const ops::CustomCall& call) {
-  const nb::gil_scoped_acquire acquired;
+  const Locked locked;
   nb::list inputs;
   for (const std::optional<te::Tensor>& t : call.inputs)
     inputs.append(t ? nb::cast(*t) : nb::none());
   nb::dict attrs;
   for (const graph::NamedAttr& a : call.attrs)
     attrs[nb::cast(a.name)] = std::visit([](const auto& v) { return object_of(v); }, a.value);
-  const nb::object results = nb::module_::import_("tilewright._ops")
-                                 .attr("define")(domain, name, inputs, attrs, call.node);
+  const nb::object results = unless_ended([&] {
+    return nb::module_::import_("tilewright._ops")
+        .attr("define")(domain, name, inputs, attrs, call.node);
+  });
   return nb::cast<std::vector<te::Tensor>>(results);
 }
 

@@ -15,6 +15,7 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "lock.h"
 #include "lower/to_blocks.h"
 #include "lower/to_instruction.h"
 #include "native_schedule.h"
@@ -65,7 +66,7 @@ class Kernel {
     }
     if (outputs) refuse_overlap(memory);
     {
-      const nb::gil_scoped_release released;
+      const Unlocked unlocked;
       code_.call(buffers, args.symbols, pool_.host());
     }
     return results;
@@ -111,7 +112,7 @@ nb::list interpret(const ir::LoopFunc& func, const nb::list& inputs, const Symbo
                                     std::as_bytes(std::span(bytes.data(), bytes.size()))));
   }
   {
-    const nb::gil_scoped_release released;
+    const Unlocked unlocked;
     ir::interpret(func, arrays, args.symbols);
   }
   nb::list results;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interpreter's lock, also where the interpreter ends while a thread is in native code. Before
+// Python 3.14 a thread that then asks for the lock is ended by unwinding its stack, which aborts
+// the process at the first frame of C++ that lets no exception through. So such a thread sleeps
+// instead, as it does from 3.14 on, until the process has ended.
+#pragma once
+
+#include <cxxabi.h>
+#include <nanobind/nanobind.h>
+#include <unistd.h>
+
+namespace tilewright::python {
+
+/// What `f` gives; does not come back when the interpreter ends this thread in it.
+template <class F>
+auto unless_ended(F&& f) {
+  try {
+    return f();
+  } catch (abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
+
+/// Other threads may run Python while this lives.
+class Unlocked {
+ public:
+  Unlocked() : state_(PyEval_SaveThread()) {}
+  ~Unlocked() {
+    unless_ended([&] { PyEval_RestoreThread(state_); });
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// This thread, which may be one of ours, may use Python while this lives.
+class Locked {
+ public:
+  Locked() : state_(unless_ended([] { return PyGILState_Ensure(); })) {}
+  ~Locked() { PyGILState_Release(state_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+}  // namespace tilewright::python
