@@ -78,7 +78,9 @@ std::vector<ir::VarMap> points_of(const Graph& graph) {
 
 SizeBounds::SizeBounds(const Graph& graph) {
   for (const SymbolInfo& s : graph.symbols) {
-    arith::Interval range{s.symbol.min, s.symbol.max};
+    // A size that only the type of sizes bounds says nothing about memory.
+    arith::Interval range{s.symbol.min,
+                          s.symbol.max < kMaxSize ? s.symbol.max : arith::Interval::kMax};
     if (const FromFormula* f = std::get_if<FromFormula>(&s.source)) {
       const arith::Interval value = context_.bounds(f->formula);
       if (value.lo <= range.hi && range.lo <= value.hi)

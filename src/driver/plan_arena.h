@@ -16,7 +16,7 @@ namespace tilewright::driver {
 class SizeBounds {
  public:
   explicit SizeBounds(const graph::Graph& graph);
-  /// Nothing when no bound is known that memory could hold.
+  /// Nothing when the declared ranges give no bound that memory could hold.
   std::optional<int64_t> most(const ir::Expr& formula) const;
 
  private:

@@ -22,7 +22,7 @@ class Builder {
   explicit Builder(Graph graph);
 
   /// A symbol that an input dimension may use. Asking again for a name gives the same one.
-  Dim symbol(const std::string& name, int64_t min = 0, int64_t max = INT32_MAX);
+  Dim symbol(const std::string& name, int64_t min = 0, int64_t max = kMaxSize);
   ValueId input(const std::string& name, Type type);
   ValueId constant(Constant content, const std::string& name = "");
   ValueId ints(const std::vector<int64_t>& values);  // i64[n]

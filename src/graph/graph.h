@@ -92,6 +92,9 @@ struct FromExtent {
   ValueId value;
   int axis;
 };
+/// What a size may be that nobody has given a bound: sizes fit the i32 that some exporters cast
+/// them to.
+constexpr int64_t kMaxSize = INT32_MAX;
 struct SymbolInfo {
   ir::Symbol symbol;
   std::variant<FromInput, FromElement, FromFormula, FromExtent> source;

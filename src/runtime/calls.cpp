@@ -20,7 +20,18 @@ constexpr int64_t kAlignment = 64;
 
 }  // namespace
 
+/// Memory that had to grow before may have to again: sizes that rise from run to run ask for it now
+/// and then only.
 tw_status Context::grow(Memory& memory, int64_t bytes, const char* what) {
+  const auto before = static_cast<int64_t>(memory.bytes);
+  if (bytes <= before) return TW_OK;
+  if (before > 0 && bytes < before + before / 2 &&
+      reserve(memory, before + before / 2, what) == TW_OK)
+    return TW_OK;
+  return reserve(memory, bytes, what);
+}
+
+tw_status Context::reserve(Memory& memory, int64_t bytes, const char* what) {
   if (bytes <= static_cast<int64_t>(memory.bytes)) return TW_OK;
   if (memory.data != nullptr) allocator_.put(memory.data, memory.bytes);
   memory = {};

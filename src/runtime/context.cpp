@@ -139,8 +139,8 @@ bool select(const Allocator& allocator, uint32_t count, Array<ValueId>& values, 
 
 }  // namespace
 
-/// Everything that a run needs and whose size is known: a run asks for memory only when sizes are
-/// not bounded.
+/// Everything that a run needs and whose size is known or bounded by declared ranges: a run asks
+/// for memory only where there is no such bound.
 bool Context::prepare() {
   const PlanFacts& facts = module_.facts();
   const ModuleView& view = module_.view();
@@ -189,17 +189,17 @@ bool Context::prepare() {
                              &scratch))
     return false;
   const bool known = plan_.arena_bytes < plan_.constants.size();
-  if (!selected || (known && grow(arena_, plan_.arena_max, "the arena") != TW_OK) ||
-      grow(workspace_, facts.workspace_bytes, "a workspace") != TW_OK ||
-      grow(scratch_, scratch, "a workspace") != TW_OK)
+  if (!selected || (known && reserve(arena_, plan_.arena_max, "the arena") != TW_OK) ||
+      reserve(workspace_, facts.workspace_bytes, "a workspace") != TW_OK ||
+      reserve(scratch_, scratch, "a workspace") != TW_OK)
     return false;
   // The most that the declared ranges allow. Where there is no memory for that, smaller inputs may
   // do with less: a run asks for what it needs.
   if (__builtin_mul_overflow((plan_.scratch_max + 63) / 64 * 64, int64_t{host_.workers}, &scratch))
     return false;
-  grow(arena_, plan_.arena_max, "the arena");
-  grow(workspace_, plan_.workspace_max, "a workspace");
-  grow(scratch_, scratch, "a workspace");
+  reserve(arena_, plan_.arena_max, "the arena");
+  reserve(workspace_, plan_.workspace_max, "a workspace");
+  reserve(scratch_, scratch, "a workspace");
   error_.clear();
   return true;
 }

@@ -140,6 +140,7 @@ class Context {
   tw_status call(const uint32_t* words, bool checked);
   tw_status checked_buffers(const uint32_t* words);
   tw_status grow(Memory& memory, int64_t bytes, const char* what);
+  tw_status reserve(Memory& memory, int64_t bytes, const char* what);
   tw_status host_call(const uint32_t* words);
   void tell(const char* name, bool host_op, const uint32_t* words, int64_t begin);
 

@@ -41,29 +41,61 @@ struct Counting {
   tw_allocator get() {
     return {this,
             [](void* self, size_t bytes, size_t alignment) -> void* {
-              ++static_cast<Counting*>(self)->asked;
+              auto* c = static_cast<Counting*>(self);
+              ++c->asked;
+              c->bytes += static_cast<int64_t>(bytes);
               void* p = nullptr;
               return posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;
             },
-            [](void*, void* memory, size_t) { std::free(memory); }};
+            [](void* self, void* memory, size_t bytes) {
+              static_cast<Counting*>(self)->bytes -= static_cast<int64_t>(bytes);
+              std::free(memory);
+            }};
   }
   int asked = 0;
+  int64_t bytes = 0;  // that are held
+};
+
+/// A module with a context that counts its memory.
+struct Counted {
+  explicit Counted(const graph::Graph& graph) {
+    ModelOptions options;
+    options.target = target::parse_target("host");
+    const std::vector<std::byte> bytes = module_bytes(compile_model(graph, options));
+    EXPECT_EQ(posix_memalign(&copy, 64, bytes.size()), 0);
+    std::copy(bytes.begin(), bytes.end(), static_cast<std::byte*>(copy));
+    EXPECT_EQ(tw_load_memory(copy, bytes.size(), nullptr, &module), TW_OK)
+        << tw_error_text(nullptr);
+    allocator = counting.get();
+    const tw_context_options with{.threads = 1, .allocator = &allocator};
+    EXPECT_EQ(tw_context_create(module, &with, &context), TW_OK);
+  }
+  ~Counted() {
+    tw_context_release(context);
+    tw_module_release(module);
+    std::free(copy);
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+  void run(std::vector<float>& x, std::vector<int64_t> dims) const {
+    const tw_tensor tensor =
+        tw_make_tensor(x.data(), TW_F32, static_cast<int32_t>(dims.size()), dims.data());
+    ASSERT_EQ(tw_set_input(context, 0, &tensor, 0), TW_OK) << tw_error_text(context);
+    ASSERT_EQ(tw_run(context), TW_OK) << tw_error_text(context);
+  }
+
+  Counting counting;
+  tw_allocator allocator{};
+  void* copy = nullptr;
+  tw_module* module = nullptr;
+  tw_context* context = nullptr;
 };
 
 TEST(Sizes, NoMemoryIsAskedForWhileRunningWithinTheRanges) {
-  ModelOptions options;
-  options.target = target::parse_target("host");
-  const std::vector<std::byte> bytes = module_bytes(compile_model(model(), options));
-  void* copy = nullptr;
-  ASSERT_EQ(posix_memalign(&copy, 64, bytes.size()), 0);
-  std::copy(bytes.begin(), bytes.end(), static_cast<std::byte*>(copy));
-  tw_module* module = nullptr;
-  ASSERT_EQ(tw_load_memory(copy, bytes.size(), nullptr, &module), TW_OK) << tw_error_text(nullptr);
-  Counting counting;
-  const tw_allocator allocator = counting.get();
-  const tw_context_options with{.threads = 1, .allocator = &allocator};
-  tw_context* context = nullptr;
-  ASSERT_EQ(tw_context_create(module, &with, &context), TW_OK);
+  const Counted counted(model());
+  const Counting& counting = counted.counting;
+  tw_context* const context = counted.context;
   const int before = counting.asked;
 
   std::vector<float> x(32 * 64 * 48), y(32 * 64 * 24);
@@ -77,11 +109,8 @@ TEST(Sizes, NoMemoryIsAskedForWhileRunningWithinTheRanges) {
   float first = 0;
   for (const int64_t n : {1, 32, 0, 7, 8})
     for (const int64_t w : {1, 64, 17}) {
-      int64_t dims[] = {n, w, 48};
-      const tw_tensor tensor = tw_make_tensor(x.data(), TW_F32, 3, dims);
-      ASSERT_EQ(tw_set_input(context, 0, &tensor, 0), TW_OK) << tw_error_text(context);
       kernels.clear();
-      ASSERT_EQ(tw_run(context), TW_OK) << tw_error_text(context);
+      counted.run(x, {n, w, 48});
       const bool special = std::ranges::any_of(
           kernels, [&](const std::string& k) { return k.ends_with("n=" + std::to_string(n)); });
       EXPECT_EQ(special, n == 1 || n == 8) << n;
@@ -90,9 +119,39 @@ TEST(Sizes, NoMemoryIsAskedForWhileRunningWithinTheRanges) {
       EXPECT_NEAR(y[0], first, 1e-5) << n;  // the first row is the same whatever follows
     }
   EXPECT_EQ(counting.asked, before);
-  tw_context_release(context);
-  tw_module_release(module);
-  std::free(copy);
+}
+
+TEST(Sizes, WithoutARangeAContextHoldsWhatItsRunsNeed) {
+  // Values that wait in the arena, a prefix sum with a workspace, and sizes that the data tells.
+  std::string text = R"(
+symbol n in 0..2147483647 = dim(%x, 0)
+graph main(%x: f32[n, 3]) {
+  %p: f32[n, 3] = softmax(%x) {axis = 0}
+  %q: f32[n, 3] = softmax(%p) {axis = 1}
+  %y: f32[n, 3] = softmax(%q) {axis = 0}
+  return %y
+})";
+  std::vector<float> x(3 * 40000, 1.0f);
+  const Counted free(graph::parse(text, ops::find));
+  EXPECT_LT(free.counting.bytes, 100000) << "nothing is known of its runs yet";
+  free.run(x, {8, 3});
+  const int64_t small = free.counting.bytes;
+  EXPECT_LT(small, 110000);
+  EXPECT_GE(small, tw_context_bytes(free.context));
+  free.run(x, {20000, 3});
+  EXPECT_GT(tw_context_bytes(free.context), 20000 * 3 * 4);
+  EXPECT_LT(free.counting.bytes, 10 * 20000 * 3 * 4);
+  // Sizes that rise ask now and then only.
+  const int before = free.counting.asked;
+  for (int64_t n = 20001; n <= 20200; ++n) free.run(x, {n, 3});
+  EXPECT_LT(free.counting.asked, before + 20);
+
+  text.replace(text.find("2147483647"), 10, "40000");
+  const Counted bounded(graph::parse(text, ops::find));
+  const int64_t held = tw_context_bytes(bounded.context);
+  EXPECT_GE(held, 40000 * 3 * 4);
+  bounded.run(x, {40000, 3});
+  EXPECT_LT(tw_context_bytes(bounded.context), held + 2 * 40000 * 3 * 4) << "but the output";
 }
 
 TEST(Sizes, VariantsShareTheirConstants) {

@@ -17,8 +17,6 @@ namespace {
 using graph::Dim;
 using graph::Type;
 
-constexpr int64_t kMaxDim = INT32_MAX;  // sizes fit the i32 that some exporters cast them to
-
 [[noreturn]] void refuse(std::string_view code, std::string message, std::string help,
                          std::vector<std::string> notes = {}) {
   throw Error({.code = code,
@@ -55,7 +53,7 @@ std::pair<std::string, DimRange> parse_dim(std::string_view text) {
     int64_t value = 0;
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, value);
-    if (error != std::errc() || stop != end || value < 0 || value > kMaxDim) wrong();
+    if (error != std::errc() || stop != end || value < 0 || value > graph::kMaxSize) wrong();
     return value;
   };
   std::string_view range = text.substr(equal + 1), points;
