@@ -172,9 +172,13 @@ void dft_from_onnx(const OnnxNode& n, Builder& g) {
   g.output(n, g.call(op("dft"), attrs, {n.need(0), n.in(1), n.in(2)}));
 }
 
+/// A signal of rank 2 is real: PyTorch's exporter leaves out the last dimension, which the standard
+/// asks for, and other runtimes take that.
 void stft_from_onnx(const OnnxNode& n, Builder& g) {
   const StftAttrs attrs{.onesided = n.attr_int("onesided", 1) != 0};
-  g.output(n, g.call(op("stft"), attrs, {n.need(0), n.need(1), n.in(2), n.in(3)}));
+  ValueId signal = n.need(0);
+  if (g.tensor(signal).rank() == 2) signal = g.call(op("unsqueeze"), {}, {signal, g.ints({-1})});
+  g.output(n, g.call(op("stft"), attrs, {signal, n.need(1), n.in(2), n.in(3)}));
 }
 
 std::vector<OpDef> make_ops() {

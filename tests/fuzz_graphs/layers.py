@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Emitters of layers with weights of their own: recurrent ones, transposed convolutions, group norms, attention."""
+"""Emitters of larger operators: recurrent layers, transposed convolutions, group norms, attention, Fourier transforms."""
 import numpy as np
 
 from compute import image
@@ -100,5 +100,21 @@ def reverse(g):
         g.add("ReverseSequence", [x, lengths], x.elem, x.shape, x.bound, x.exact, time_axis=0, batch_axis=1)
 
 
+def short_fourier(g):
+    """STFT of a real signal: as the standard has it, or without its last dimension, as PyTorch's exporter writes it."""
+    x = g.pick(lambda v: v.elem == "f32" and v.rank == 2 and v.shape[0] > 0 and v.shape[1] >= 2 and v.bound < 50)
+    if x is None or g.opset < 17:
+        return
+    (batch, samples), signal = x.shape, x
+    if g.rng.random() < 0.5:
+        signal = g.add("Unsqueeze", [x, g.ints([2])], "f32", (batch, samples, 1), x.bound)
+    length, step, onesided = g.rng.randint(2, min(samples, 8)), g.rng.randint(1, 3), g.rng.randint(0, 1)
+    inputs = [signal, g.constant(np.array(step, np.int64)), g.weight("f32", [length], 1)]
+    if g.rng.random() < 0.5:
+        inputs.append(g.constant(np.array(length, np.int64)))
+    shape = (batch, (samples - length) // step + 1, length // 2 + 1 if onesided else length, 2)
+    g.add("STFT", inputs, "f32", shape, x.bound * length, onesided=onesided)
+
+
 EMITTERS = {recurrent: 1, conv_transpose: 1, group_norm: 0.5, local_norm: 0.5, lp_pool: 0.5, attention: 1,
-            contrib: 1, reverse: 0.5}
+            contrib: 1, reverse: 0.5, short_fourier: 1}
