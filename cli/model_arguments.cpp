@@ -57,7 +57,7 @@ const graph::Graph& ModelArguments::read() const {
       files_->also_read(file,
                         str("the file `", file.filename().string(), "` of the model's tensors"));
     };
-    for (const std::string& dim : dims) import.dims.insert(frontend::onnx::parse_dim(dim));
+    import.dims = frontend::onnx::parse_dims(dims);
     return frontend::onnx::read_model(std::filesystem::path(model), import);
   };
   // Taking a large graph apart takes a fifth of the time of reading it, and the process ends with

@@ -20,17 +20,18 @@ written by hand.
 """
 COMMENT = re.compile(r"^\s*//.*$|\s//\s.*$", re.M)
 ASSIGNED = re.compile(r'\.code\s*=\s*"([^"]*)"')
-LITERAL = re.compile(rf'"((?:{"|".join(LAYERS)})\.[a-z0-9_]+\.[a-z0-9_]+)"')
-FORM = re.compile(rf'(?:{"|".join(LAYERS)})\.[a-z0-9_]+\.[a-z0-9_]+')
+NAMES = [*LAYERS, "python"]
+LITERAL = re.compile(rf'"((?:{"|".join(NAMES)})\.[a-z0-9_]+\.[a-z0-9_]+)"')
+FORM = re.compile(rf'(?:{"|".join(NAMES)})\.[a-z0-9_]+\.[a-z0-9_]+')
 ENTRY = re.compile(r"^- `([^`]+)`: (.*)$", re.M)
 
 
 def codes_in_source():
     """{code: first file that mentions it}; a code handed to a helper counts by its form."""
     found = {}
-    for folder in ("src", "cli"):
+    for folder in ("src", "cli", "python"):
         for file in sorted((ROOT / folder).rglob("*")):
-            if file.suffix in (".h", ".cpp"):
+            if file.suffix in (".h", ".cpp", ".py"):
                 text = COMMENT.sub("", file.read_text())
                 for code in ASSIGNED.findall(text) + LITERAL.findall(text):
                     found.setdefault(code, file.relative_to(ROOT).as_posix())

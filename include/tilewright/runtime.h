@@ -218,13 +218,13 @@ TW_API const tw_value* tw_value_item(const tw_value* value, int64_t index);
 
 /* Threads that several contexts may share; a loop that finds them busy runs in its own thread. */
 typedef struct tw_pool tw_pool;
-/* `threads` counts the caller's; 0: as many as there are CPUs. */
+/* `threads` counts the caller's, at most 256; 0: as many as there are CPUs. */
 TW_API tw_status tw_pool_create(int32_t threads, tw_pool** pool);
 TW_API void tw_pool_release(tw_pool* pool);
 TW_API int32_t tw_pool_threads(const tw_pool* pool);
 
 typedef struct tw_context_options {
-  /* Own threads: 0 means 1, the caller's alone; −1 as many as there are CPUs. */
+  /* Own threads, at most 256: 0 means 1, the caller's alone; −1 as many as there are CPUs. */
   int32_t threads;
   /* Or a pool that outlives the context. */
   tw_pool* pool;

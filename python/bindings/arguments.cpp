@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "arith/context.h"
+#include "error.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "support/str.h"
@@ -16,7 +17,10 @@ namespace nb = nanobind;
 namespace tilewright::python {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
+[[noreturn]] void refuse(const std::string& message,
+                         const std::string& help = "give arrays as the program declares them") {
+  refuse_value("python.kernel.arguments", message, help);
+}
 
 std::string print(const std::vector<int64_t>& shape) {
   std::string out;
@@ -52,7 +56,8 @@ class Symbols {
     for (const ir::Symbol& s : func_.symbols) {
       const auto found = values_.find(s.var);
       if (found == values_.end())
-        refuse(str("no shape tells `", s.var.name(), "`: give it by name, ", s.var.name(), "=…"));
+        refuse(str("no shape tells `", s.var.name(), "`"),
+               str("give it by name, ", s.var.name(), "=…"));
       const int64_t value = found->second;
       if (value < s.min || value > s.max || value % s.divisor != 0)
         refuse(str("`", s.var.name(), "` is ", value, "; `", func_.name, "` is made for ", s.min,

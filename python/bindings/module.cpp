@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "error.h"
 #include "lock.h"
 #include "module/in_memory.h"
 #include "support/write_file.h"
@@ -27,7 +28,8 @@ namespace {
 using Bytes = nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>, nb::c_contig>;
 
 [[noreturn]] void fail(const std::string& what, int error) {
-  throw nb::value_error((what + ": " + std::strerror(error)).c_str());
+  refuse_value("python.module.file", "cannot read `" + what + "`: " + std::strerror(error),
+               "name a .twm file that exists and can be read");
 }
 
 /// An open file, closed at the end.

@@ -51,7 +51,7 @@ graph::Constant constant_of(const nb::handle& value) {
   if (elem == "string")
     return graph::string_constant(shape, nb::cast<std::vector<std::string>>(t[2]));
   const std::optional<ir::Elem> type = ir::elem_from_name(elem);
-  if (!type) throw nb::type_error(("no element type " + elem).c_str());
+  require(type.has_value(), "an element type that NumPy arrays have");
   const Bytes bytes = nb::cast<Bytes>(t[2]);
   const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
   return graph::make_constant(*type, shape, {data, data + bytes.size()});

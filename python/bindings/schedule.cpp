@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "bind_schedule.h"
 #include "driver/kernel.h"
+#include "error.h"
 #include "graph/constant.h"
 #include "ir/interpret/interpret.h"
 #include "ir/parse.h"
@@ -35,7 +36,7 @@ using Symbols = std::map<std::string, int64_t>;
 class Kernel {
  public:
   Kernel(const ir::LoopFunc& func, const ir::TargetSpec& target, int threads)
-      : func_(func), code_(driver::compile_kernel(func, target)), pool_(threads) {}
+      : func_(func), code_(driver::compile_kernel(func, target)), pool_(checked(threads)) {}
 
   /// `outputs` are the caller's memory for the results, or none.
   nb::list call(const nb::list& inputs, const Symbols& symbols,
@@ -54,9 +55,10 @@ class Kernel {
       } else {
         memory.push_back(outputs ? outputs->at(out++) : new_bytes(size));
         if (static_cast<int64_t>(memory.back().size()) != size)
-          throw nb::value_error(str("the memory for `", p.buffer->name, "` has ",
-                                    memory.back().size(), " bytes, it needs ", size)
-                                    .c_str());
+          refuse_value("python.kernel.memory",
+                       str("the memory for `", p.buffer->name, "` has ", memory.back().size(),
+                           " bytes, it needs ", size),
+                       "give an array of the output's type and shape");
         if (p.access == ir::Access::InOut)
           std::memcpy(const_cast<uint8_t*>(memory.back().data()), args.inputs[in++].data(),
                       static_cast<size_t>(size));
@@ -73,6 +75,14 @@ class Kernel {
   }
 
  private:
+  static int checked(int threads) {
+    if (threads < 0 || threads > runtime::ThreadPool::kMaxWorkers)
+      refuse_value("python.kernel.threads", str("a kernel with ", threads, " threads"),
+                   str("give 1 to ", runtime::ThreadPool::kMaxWorkers,
+                       ", or 0 for as many as there are CPUs"));
+    return threads;
+  }
+
   static Bytes aligned(const Bytes& bytes, const ir::Param& p) {
     const auto needed = static_cast<uintptr_t>(
         std::max<int64_t>(p.buffer->alignment, (ir::bits(p.buffer->elem) + 7) / 8));
@@ -88,9 +98,10 @@ class Kernel {
         if (i != k && func_.params[i].access != ir::Access::In &&
             memory[i].data() < memory[k].data() + memory[k].size() &&
             memory[k].data() < memory[i].data() + memory[i].size())
-          throw nb::value_error(str("the memory for `", func_.params[i].buffer->name,
-                                    "` overlaps that of `", func_.params[k].buffer->name, "`")
-                                    .c_str());
+          refuse_value("python.kernel.memory",
+                       str("the memory for `", func_.params[i].buffer->name, "` overlaps that of `",
+                           func_.params[k].buffer->name, "`"),
+                       "give an array of its own");
   }
 
   ir::LoopFunc func_;
@@ -141,10 +152,13 @@ ir::Instruction instruction_of(const nb::object& what,
     for (const auto& [name, scope] : scopes) operands.push_back({name, scope_of(scope), nullptr});
     return lower::to_instruction(nb::cast<te::Program>(what), operands, emit);
   }
-  const std::vector<ir::Instruction> all = ir::parse(nb::cast<std::string>(what)).instructions;
+  const std::vector<ir::Instruction> all =
+      ir::parse(taken<std::string>(what, "the meaning", "a te.Program, or the text of an `instr`"))
+          .instructions;
   if (all.size() != 1)
-    throw nb::value_error(
-        str("the text declares ", all.size(), " instructions, it must be one").c_str());
+    refuse_value("python.instruction.count",
+                 str("the text declares ", all.size(), " instructions, it must be one"),
+                 "write one `instr` item");
   return all[0];
 }
 
@@ -153,7 +167,8 @@ ir::Instruction instruction_of(const nb::object& what,
 ir::LoopFunc function_of(const nb::object& what) {
   ir::LoopFunc func = nb::isinstance<te::Program>(what)
                           ? lower::to_blocks(nb::cast<te::Program>(what))
-                          : ir::parse_function(nb::cast<std::string>(what));
+                          : ir::parse_function(taken<std::string>(
+                                what, "the program", "a te.Program, or the text of a function"));
   ir::verify(func);
   return func;
 }

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "error.h"
 #include "ir/print.h"
 
 namespace nb = nanobind;
@@ -29,7 +30,7 @@ bool is_condition(const Expr& e) { return !e.is_literal() && e.elem() == ir::Ele
 
 void require_integers(const char* sign, const char* instead, const Expr& a, const Expr& b) {
   if (is_float(a) || is_float(b))
-    throw nb::type_error((std::string(sign) + " is for integers: write " + instead).c_str());
+    refuse_kind("python.te.operator", str(sign, " is for integers"), str("write ", instead));
 }
 
 Expr add(const Expr& a, const Expr& b) { return a + b; }
@@ -37,7 +38,8 @@ Expr subtract(const Expr& a, const Expr& b) { return a - b; }
 Expr multiply(const Expr& a, const Expr& b) { return a * b; }
 Expr divide(const Expr& a, const Expr& b) {
   if (is_whole(a) || is_whole(b))
-    throw nb::type_error("/ is for floats: write a // b, or te.cast(\"f32\", a) / …");
+    refuse_kind("python.te.operator", "/ is for floats",
+                "write a // b, or te.cast(\"f32\", a) / …");
   return a / b;
 }
 Expr floor_divide(const Expr& a, const Expr& b) {
@@ -105,9 +107,10 @@ constexpr UnaryOperator kUnary[] = {
     {"__neg__", negative}, {"__invert__", inverse}, {"__abs__", absolute}};
 
 [[noreturn]] void refuse_truth() {
-  throw nb::type_error(
-      "whether an expression holds is known only when the program runs: choose with te.select, "
-      "combine conditions with & | ~, and write 0 <= i < n as (0 <= i) & (i < n)");
+  refuse_kind(
+      "python.te.truth", "whether an expression holds is known only when the program runs",
+      "choose with te.select, combine conditions with & | ~, and write 0 <= i < n as (0 <= i) "
+      "& (i < n)");
 }
 
 void bind_expr(nb::module_& m) {
@@ -155,7 +158,9 @@ void bind_tensor(nb::module_& m) {
                        })
           .def("__bool__", [](const Tensor&) -> bool { refuse_truth(); })
           .def("__getitem__",
-               [](const Tensor& t, const nb::object& at) { return t.at(exprs_of(at)); })
+               [](const Tensor& t, const nb::object& at) {
+                 return t.at(exprs_of(at, "an index of `" + t.name() + "`"));
+               })
           .def("__repr__", [](const Tensor& t) {
             std::string shape;
             for (const ir::Expr& e : t.shape()) shape += (shape.empty() ? "" : ", ") + ir::print(e);
@@ -233,14 +238,17 @@ bool is_list(const nb::handle& object) {
 
 ir::Elem elem_of(const std::string& name) {
   const std::optional<ir::Elem> elem = ir::elem_from_name(name);
-  if (!elem) throw nb::type_error(("there is no element type " + name).c_str());
+  if (!elem)
+    refuse_kind("python.array.elem", str("there is no element type `", name, "`"),
+                "write one such as f32, i64 or bool");
   return *elem;
 }
 
-te::Tuple exprs_of(const nb::handle& object) {
+te::Tuple exprs_of(const nb::handle& object, const std::string& what) {
+  constexpr const char* kWanted = "numbers or expressions of tensors, axes and symbols";
   te::Tuple out;
-  if (!is_list(object)) return {nb::cast<Expr>(object)};
-  for (const nb::handle item : object) out.push_back(nb::cast<Expr>(item));
+  if (!is_list(object)) return {taken<Expr>(object, what, kWanted)};
+  for (const nb::handle item : object) out.push_back(taken<Expr>(item, what, kWanted));
   return out;
 }
 

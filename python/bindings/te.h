@@ -16,7 +16,8 @@ bool is_list(const nanobind::handle& object);
 /// The element type of a short name such as f32.
 ir::Elem elem_of(const std::string& name);
 /// A tuple or list of expressions, or one; a number is one too.
-te::Tuple exprs_of(const nanobind::handle& object);
+/// `what` names it in errors.
+te::Tuple exprs_of(const nanobind::handle& object, const std::string& what);
 /// A tuple or list of tensors, or one.
 std::vector<te::Tensor> tensors_of(const nanobind::handle& object);
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 #include <unordered_map>
 
+#include "error.h"
 #include "ir/rewrite.h"
 #include "te.h"
 
@@ -17,13 +18,17 @@ namespace {
 using te::Expr, te::Tensor;
 
 te::Names names_of(const nb::handle& object) {
-  if (is_list(object)) return te::Names(nb::cast<std::vector<std::string>>(object));
-  return te::Names(nb::cast<std::string>(object));
+  constexpr const char* kWanted = "a name, or one for each result";
+  if (is_list(object))
+    return te::Names(taken<std::vector<std::string>>(object, "the name", kWanted));
+  return te::Names(taken<std::string>(object, "the name", kWanted));
 }
 
 te::Axes axes_of(const nb::handle& object) {
-  if (is_list(object)) return te::Axes(nb::cast<std::vector<te::Axis>>(object));
-  return te::Axes(nb::cast<te::Axis>(object));
+  constexpr const char* kWanted = "what te.reduce_axis made, or several of them";
+  if (is_list(object))
+    return te::Axes(taken<std::vector<te::Axis>>(object, "what is reduced over", kWanted));
+  return te::Axes(taken<te::Axis>(object, "what is reduced over", kWanted));
 }
 
 /// What one is called with, or several: `x` or `(x, y)`.
@@ -63,9 +68,10 @@ void bind_reductions(nb::module_& m) {
     return te::reducer(
         name, types,
         [&](const te::Tuple& x, const te::Tuple& y) {
-          return exprs_of(combine(one_or_all(x), one_or_all(y)));
+          return exprs_of(combine(one_or_all(x), one_or_all(y)),
+                          "what the reducer's function gives");
         },
-        exprs_of(identity));
+        exprs_of(identity, "the identity of the reducer"));
   });
   m.def("with_rescale", [](const ir::Reducer& reducer, const std::vector<std::string>& of,
                            const nb::callable& rescale) {
@@ -73,11 +79,12 @@ void bind_reductions(nb::module_& m) {
     for (const std::string& e : of) types.push_back(elem_of(e));
     return te::with_rescale(
         reducer, types, [&](const te::Tuple& partial, const te::Tuple& from, const te::Tuple& to) {
-          return exprs_of(rescale(one_or_all(partial), one_or_all(from), one_or_all(to)));
+          return exprs_of(rescale(one_or_all(partial), one_or_all(from), one_or_all(to)),
+                          "what the rescaling function gives");
         });
   });
   m.def("reduce", [](const ir::Reducer& reducer, const nb::object& values, const nb::object& axes) {
-    return one_or_all(te::reduce(reducer, exprs_of(values), axes_of(axes)));
+    return one_or_all(te::reduce(reducer, exprs_of(values, "a value to reduce"), axes_of(axes)));
   });
 }
 
@@ -101,7 +108,8 @@ nb::object compute(const nb::object& names, const nb::object& shape,
                    const std::optional<std::vector<std::string>>& axis_names,
                    const nb::callable& f) {
   const te::Names result_names = names_of(names);
-  std::vector<te::Iter> axes = te::detail::numbered_axes(result_names, exprs_of(shape));
+  std::vector<te::Iter> axes =
+      te::detail::numbered_axes(result_names, exprs_of(shape, "an extent of the shape"));
   if (axis_names && axis_names->size() != axes.size())
     te::detail::refuse_rank(result_names, axis_names->size(), axes.size());
   nb::list vars;
@@ -110,7 +118,8 @@ nb::object compute(const nb::object& names, const nb::object& shape,
     vars.append(te::Var(axes[d].var));
   }
   const nb::object result = f(*vars);
-  const std::vector<Tensor> made = te::make_compute(result_names, axes, exprs_of(result));
+  const std::vector<Tensor> made = te::make_compute(
+      result_names, axes, exprs_of(result, "what the function gives for an element"));
   return is_list(result) ? nb::object(nb::tuple(nb::cast(made))) : nb::cast(made[0]);
 }
 
@@ -147,18 +156,19 @@ te::Program make_program(const std::string& name, const std::vector<Tensor>& inp
 }  // namespace
 
 std::vector<Tensor> tensors_of(const nb::handle& object) {
-  if (is_list(object)) return nb::cast<std::vector<Tensor>>(object);
-  return {nb::cast<Tensor>(object)};
+  constexpr const char* kWanted = "a te.Tensor, or several of them";
+  if (is_list(object)) return taken<std::vector<Tensor>>(object, "a list of tensors", kWanted);
+  return {taken<Tensor>(object, "a tensor", kWanted)};
 }
 
 void bind_programs(nb::module_& m) {
   bind_reductions(m);
   m.def("symbol", make_symbol);
   m.def("index", [](const std::string& name) { return te::Var(ir::Var(name)); });
-  m.def("placeholder",
-        [](const std::string& name, const std::string& elem, const nb::object& shape) {
-          return te::placeholder(name, elem_of(elem), exprs_of(shape));
-        });
+  m.def(
+      "placeholder", [](const std::string& name, const std::string& elem, const nb::object& shape) {
+        return te::placeholder(name, elem_of(elem), exprs_of(shape, "an extent of `" + name + "`"));
+      });
   m.def("compute", compute, nb::arg("names"), nb::arg("shape"), nb::arg("axis_names").none(),
         nb::arg("f"));
   m.def("scan", scan);

@@ -6,6 +6,7 @@
 
 #include "bind_tune.h"
 #include "driver/tune_space.h"
+#include "error.h"
 #include "native_schedule.h"
 #include "support/function_ref.h"
 #include "support/str.h"
@@ -57,7 +58,9 @@ class Knobs {
   nb::object split(const std::string& name, int64_t extent, int64_t parts,
                    std::optional<int64_t> most, bool tails) {
     if (parts < 1 || parts > 8)
-      throw nb::value_error("a split has 1 to 8 parts beside the open one");
+      refuse_value("python.tune.split",
+                   str("the split `", name, "` has ", parts, " parts beside the open one"),
+                   "ask for 1 to 8");
     const tune::Knobs::SplitOptions options{
         .parts = static_cast<size_t>(parts), .most = most.value_or(INT64_MAX), .tails = tails};
     return ask({.name = name, .kind = KnobKind::Split},
@@ -98,7 +101,10 @@ class Knobs {
 
  private:
   tune::Knobs& asked() {
-    if (!to_) throw nb::value_error("the template has ended: its knobs cannot be asked any more");
+    if (!to_)
+      refuse_value("python.tune.ended",
+                   "the template has ended: its knobs cannot be asked any more",
+                   "ask for them in the template's function");
     return *to_;
   }
   nb::object ask(tune::Knob knob, FunctionRef<tune::Value(tune::Knobs&)> declare) {
@@ -108,7 +114,8 @@ class Knobs {
       return value_object(declared_.back(), value);
     } catch (const tune::NoCandidates& none) {  // for Python to pass on to where the function runs
       without_candidates = none.knob;
-      throw nb::value_error(str("the knob `", none.knob, "` has no candidate").c_str());
+      refuse_value("python.tune.knob", str("the knob `", none.knob, "` has no candidate"),
+                   "loosen its bounds, or give it candidates");
     }
   }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "error.h"
+
 namespace nb = nanobind;
 
 namespace tilewright::python {
@@ -81,8 +83,8 @@ tw_value* plain_value(tw_module* module, const nb::handle& object, const tw_port
   if (nb::isinstance<nb::list>(object))
     return sequence_value(module, nb::cast<nb::list>(object), port);
   if (object.is_none())
-    throw nb::type_error(
-        ("input `" + std::string(port.name) + "` is None, the model needs a " + port.type).c_str());
+    refuse_kind("python.run.input", str("input `", port.name, "` is None"),
+                str("give a ", port.type, ": only an optional may be None"));
   const nb::tuple parts = nb::cast<nb::tuple>(object);
   const auto elem = nb::cast<std::string>(parts[0]);
   auto shape = nb::cast<std::vector<int64_t>>(parts[1]);
@@ -98,19 +100,24 @@ tw_value* plain_value(tw_module* module, const nb::handle& object, const tw_port
 }  // namespace
 
 void require_ok(tw_status status, const tw_context* context) {
-  if (status != TW_OK) throw nb::value_error(tw_error_text(context));
+  if (status == TW_OK) return;
+  refuse_value("python.run.failed", tw_error_text(context),
+               status == TW_BAD_INPUT
+                   ? "give what `Module.inputs` lists"
+                   : "look at the inputs; if they are right, please report this");
 }
 
 void require_ok(tw_status status, const tw_port& port) {
   if (status != TW_OK)
-    throw nb::value_error(
-        ("input `" + std::string(port.name) + "`: " + tw_error_text(nullptr)).c_str());
+    refuse_value("python.run.input", str("input `", port.name, "`: ", tw_error_text(nullptr)),
+                 str("give a ", port.type));
 }
 
 tw_elem elem_from_name(const std::string& name) {
   for (int e = TW_BOOL; e <= TW_C128; ++e)
     if (name == tw_elem_name(static_cast<tw_elem>(e))) return static_cast<tw_elem>(e);
-  throw nb::type_error(("there is no element type " + name).c_str());
+  refuse_kind("python.array.elem", str("there is no element type `", name, "`"),
+              "give an array of one that Module.inputs lists");
 }
 
 tw_value* value_of(tw_module* module, const nb::handle& object, const tw_port& port) {

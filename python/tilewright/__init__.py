@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,15 +16,15 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from . import _native, te, tune
+from . import _errors, _native, te, tune
 from ._arrays import from_map, from_native, to_maps, to_native
+from ._errors import ArgumentError, Error
 from ._models import path_or_bytes
 from ._ops import register_op
 from .schedule import Kernel, Schedule, instruction
 
-__all__ = ["Error", "Kernel", "Module", "PerformanceWarning", "Schedule", "compile", "emit", "instruction", "load",
+__all__ = ["ArgumentError", "Error", "Kernel", "Module", "PerformanceWarning", "Schedule", "compile", "emit", "instruction", "load",
            "reference", "register_op", "te", "tune"]
-Error = _native.Error
 
 Path = Union[str, "os.PathLike[str]"]
 # A path, the bytes of an ONNX model, an onnx.ModelProto, or a torch.nn.Module.
@@ -46,8 +47,20 @@ class PerformanceWarning(UserWarning):
 
 def _ranges(dims: Optional[Dims]):
     """What the user says of each dimension as (low, high, points)."""
-    ranges = {k: (v, v) if isinstance(v, int) else tuple(v) for k, v in (dims or {}).items()}
-    return {k: (v[0], v[1], list(v[2]) if len(v) > 2 else []) for k, v in ranges.items()}
+    if not isinstance(dims or {}, Mapping):
+        raise _errors.wrong_kind("python.dims.kind", f"dims is {dims!r}, a {type(dims).__name__}", 'give a dict of dimensions by name: {"batch": (1, 32)}')
+    return {name: _range(name, value) for name, value in (dims or {}).items()}
+
+
+def _range(name, value):
+    try:
+        if hasattr(value, "__index__"):
+            return operator.index(value), operator.index(value), []
+        low, high, points = (*value, ()) if len(value) == 2 else value
+        return operator.index(low), operator.index(high), [operator.index(p) for p in points]
+    except (TypeError, ValueError):
+        raise _errors.wrong_kind("python.dims.range", f"the dimension {name!r} is given as {value!r}",
+                         "give an int, (low, high), or (low, high, points) with the sizes that get kernels of their own") from None
 
 
 def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional[Dims] = None, skip: Sequence[str] = (),
@@ -64,9 +77,12 @@ def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional
     nearest one that has one. `shipped_records` are those that the compiler has for some processors.
     A PerformanceWarning names each kernel that is not fast.
     """
+    _errors.taken("target", target, str, "a name that `tilewright targets` lists")
+    _errors.taken("precision", precision, str, "f32 or bf16")
+    options = _ranges(dims), _errors.names("skip", skip), _errors.count("threads", threads), bool(cache), precision
+    kept = _errors.path("records", records) if records is not None else "", bool(transfer), bool(shipped_records)
     with path_or_bytes(model, example_inputs, dynamic_shapes) as given:
-        module, slow = _native.compile(given, target, _ranges(dims), list(skip), threads, cache, precision,
-                                       os.fspath(records) if records is not None else "", transfer, shipped_records)
+        module, slow = _native.compile(given, target, *options, *kept)
     for line in slow:
         warnings.warn(line, PerformanceWarning, stacklevel=2)
     return Module(module)
@@ -75,18 +91,21 @@ def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional
 def emit(model: Model, stage: str, target: str = "host", dims: Optional[Dims] = None, skip: Sequence[str] = (),
          precision: str = "f32") -> str:
     """A point of the path as text: graph, fused, te, loops, scheduled, final or code."""
+    for name, value in (("stage", stage), ("target", target), ("precision", precision)):
+        _errors.taken(name, value, str, "its name")
+    ranges, left_out = _ranges(dims), _errors.names("skip", skip)
     with path_or_bytes(model) as given:
-        return _native.emit(given, stage, target, _ranges(dims), list(skip), precision)
+        return _native.emit(given, stage, target, ranges, left_out, precision)
 
 
 def load(twm: Union[Path, bytes], threads: int = 0) -> Module:
     """A module from a .twm file, which is mapped and must stay as it is, or from its bytes."""
-    return Module(_native.Module(twm if isinstance(twm, bytes) else os.fspath(twm), threads))
+    return Module(_native.Module(twm if isinstance(twm, bytes) else _errors.path("twm", twm), _errors.count("threads", threads)))
 
 
 def reference(model: Model, inputs: Sequence[Input]) -> list[Output]:
     """Runs a model operator by operator with the interpreter: slow, and what all else is compared with."""
-    native = [to_native(np.asarray(x)) for x in inputs]
+    native = [to_native(x if hasattr(x, "__dlpack__") else np.asarray(x)) for x in inputs]
     with path_or_bytes(model) as given:
         return [from_native(y) for y in _native.reference(given, native)]
 
@@ -106,20 +125,34 @@ class Module:
         """Takes {name: array} or a list in the order of `inputs`; gives a list in the order of `outputs`.
 
         Arrays of any library that knows DLPack or NumPy's protocols are read where they lie, unless they are not contiguous.
-        The outputs are NumPy arrays, which other libraries take over by DLPack.
+        The outputs are NumPy arrays, which other libraries take over by DLPack, bf16 too.
         """
         if isinstance(inputs, Mapping):
             missing = [name for name, _, _ in self.inputs if name not in inputs]
             unknown = [name for name in inputs if name not in {i[0] for i in self.inputs}]
             if missing or unknown:
-                raise ValueError(f"inputs missing: {missing}, not known: {unknown}; the model has {[i[0] for i in self.inputs]}")
+                raise _errors.wrong_value("python.run.names", f"inputs missing: {missing}, not known: {unknown}",
+                                  f"give an array for each of {[i[0] for i in self.inputs]}")
             inputs = [inputs[name] for name, _, _ in self.inputs]
+        if not hasattr(inputs, "__len__") or not hasattr(inputs, "__getitem__") or isinstance(inputs, (str, bytes)):
+            raise _errors.wrong_kind("python.run.inputs", f"the inputs are {inputs!r}, a {type(inputs).__name__}",
+                             f"give a list of arrays for {[i[0] for i in self.inputs]}, or a dict by these names")
         if len(inputs) != len(self.inputs):
-            raise ValueError(f"the model has {len(self.inputs)} inputs, {len(inputs)} were given")
-        native = [to_native(from_map(x, self._keys[name], elem) if name in self._keys else x)
-                  for x, (name, elem, _) in zip(inputs, self.inputs)]
+            raise _errors.wrong_value("python.run.count", f"the model has {len(self.inputs)} inputs, {len(inputs)} were given",
+                              f"give an array for each of {[i[0] for i in self.inputs]}")
+        native = [self._to_native(x, name, elem) for x, (name, elem, _) in zip(inputs, self.inputs)]
         outputs = [from_native(y) for y in self._native.run(native)]
         return [to_maps(y, self._keys[name]) if name in self._keys else y for y, (name, _, _) in zip(outputs, self.outputs)]
+
+    def _to_native(self, value, name, elem):
+        try:
+            return to_native(from_map(value, self._keys[name], elem) if name in self._keys else value)
+        except Exception as e:
+            if isinstance(e, Error):
+                raise _errors.wrong_kind(e.code, f"input `{name}`: {e.message}", e.help) from None
+            # What the array's own library says, for example that a tensor still wants its gradient.
+            raise _errors.wrong_kind("python.run.array", f"input `{name}` cannot be read as an array: {type(e).__name__}: {e}",
+                             f"give an array of {elem}, or what NumPy or DLPack makes one of") from e
 
     def __call__(self, *inputs: Input) -> Union[Output, list[Output]]:
         outputs = self.run(list(inputs))
@@ -127,4 +160,4 @@ class Module:
 
     def save(self, path: Path) -> None:
         """Writes the .twm file: whole, or the one that was there stays."""
-        self._native.save(os.fspath(path))
+        self._native.save(_errors.path("path", path))

@@ -7,6 +7,8 @@ NumPy and packed, low bits first, on the native side.
 """
 import numpy as np
 
+from ._errors import wrong_kind
+
 try:
     import ml_dtypes
 except ImportError:
@@ -34,7 +36,7 @@ def elem_name(dtype):
     else:
         elem = _ELEMS.get(np.dtype(dtype))
     if elem is None:
-        raise TypeError(f"there is no element type {dtype!r}; they are {', '.join([*_NUMPY, *_ML])}")
+        raise wrong_kind("python.array.elem", f"there is no element type {dtype!r}", f"they are {', '.join([*_NUMPY, *_ML])}")
     return elem
 
 
@@ -65,7 +67,7 @@ def to_native(value):
         return "string", list(array.shape), [s.decode() if isinstance(s, bytes) else str(s) for s in array.reshape(-1)]
     elem = _ELEMS.get(array.dtype)
     if elem is None:
-        raise TypeError(f"arrays of {array.dtype} have no element type here; convert with .astype")
+        raise wrong_kind("python.array.elem", f"arrays of {array.dtype} have no element type here", "convert the array with .astype")
     array = np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray gives rank 0 a dimension
     data = _pack(array, _BITS[elem]) if elem in _BITS else array.reshape(-1).view(np.uint8)
     return elem, list(array.shape), data
@@ -90,7 +92,7 @@ def from_map(value, keys, elem):
     """The row of a dict, or of a list with one: what it has for each key, or 0."""
     given = value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
     if not isinstance(given, dict):
-        raise TypeError(f"the input is a map: give a dict with some of the keys {keys[:8]}, not a {type(value).__name__}")
+        raise wrong_kind("python.run.map", f"the input is a map, a {type(value).__name__} was given", f"give a dict with some of the keys {keys[:8]}")
     dtype = object if elem == "string" else _DTYPES[elem]
     return np.array([[given.get(key, "" if elem == "string" else 0) for key in keys]], dtype)
 

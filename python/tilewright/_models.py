@@ -5,6 +5,8 @@ import os
 import sys
 import tempfile
 
+from ._errors import wrong_kind
+
 
 def _is_torch_module(model):
     torch = sys.modules.get("torch")  # a torch module cannot be there without it
@@ -16,7 +18,8 @@ def _exported(module, example_inputs, dynamic_shapes):
     """The path of a torch module's ONNX export."""
     import torch
     if example_inputs is None:
-        raise TypeError("to compile a torch module give example inputs: tw.compile(module, example_inputs=(x,))")
+        raise wrong_kind("python.model.inputs", "a torch module is compiled by running it once, and no example_inputs were given",
+                         "tw.compile(module, example_inputs=(x,))")
     inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.onnx")
@@ -36,4 +39,4 @@ def path_or_bytes(model, example_inputs=None, dynamic_shapes=None):
         with _exported(model, example_inputs, dynamic_shapes) as path:
             yield path
     else:
-        raise TypeError(f"cannot compile a {type(model).__name__}: give a path, bytes, an onnx.ModelProto or a torch.nn.Module")
+        raise wrong_kind("python.model.kind", f"cannot compile a {type(model).__name__}", "give a path, bytes, an onnx.ModelProto or a torch.nn.Module")

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _native
 from ._arrays import from_native
+from ._errors import wrong_kind
 
 _functions: dict[tuple[str, str], Callable[..., Any]] = {}
 
@@ -25,6 +26,8 @@ def register_op(domain: str, name: str, te: Callable[..., Any], injective: bool 
     comes from one element of each input, so that the operator joins its neighbours' kernels. An operator that was
     registered before is replaced.
     """
+    if not callable(te):
+        raise wrong_kind("python.op.function", f"the te of {domain}::{name} is {te!r}, which cannot be called", "give a function from te.Tensors to te.Tensors")
     _native.register_op(domain, name, injective)
     _functions[domain, name] = te
 

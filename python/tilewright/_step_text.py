@@ -7,6 +7,7 @@ import json
 from typing import Optional, Union
 
 from . import _native
+from ._errors import wrong_kind, wrong_value
 
 
 class _Handle:
@@ -46,9 +47,9 @@ AnyRef = Union[Loop, Block, str]
 
 def _handle_text(schedule, handle, kinds, what):
     if not isinstance(handle, kinds):
-        raise TypeError(f"{handle!r} is no {what}")
+        raise wrong_kind("python.step.handle", f"{handle!r} is no {what}", f"give one that this schedule gave{', or a block by its name' if what == 'block' else ''}")
     if handle.schedule is not schedule:
-        raise ValueError(f"{handle!r} belongs to another schedule")
+        raise wrong_value("python.step.schedule", f"{handle!r} belongs to another schedule", "ask this one: its loops() and block() give handles")
     return f"%{handle.name}"
 
 
@@ -76,7 +77,7 @@ def number_text(_, number: Number) -> str:
 
 def string_text(_, text: str) -> str:
     if not isinstance(text, str):
-        raise TypeError(f"{text!r} is no string")
+        raise wrong_kind("python.step.string", f"{text!r} is no string", "write it as text")
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -87,7 +88,7 @@ def hint_text(_, value: Union[Number, str]) -> str:
 def word_text(_, word: str) -> str:
     """The name of a scope, a thread axis or a way to run."""
     if not isinstance(word, str) or not word.replace(".", "_").isidentifier():
-        raise TypeError(f"{word!r} is no name such as register or thread.x")
+        raise wrong_kind("python.step.word", f"{word!r} is no name", "give one such as register or thread.x as text")
     return word
 
 
@@ -99,7 +100,7 @@ def map_text(_, f) -> str:
     """A function from indices to indices, `lambda i, j: (i // 8, j, i % 8)`."""
     names = parameter_names(f)
     if names is None:
-        raise TypeError("an index map names its indices: lambda i, j: …")
+        raise wrong_kind("python.step.index_map", "an index map names its indices, this function takes any number of them", "write them out: lambda i, j: …")
     results = f(*(_native.te.index(name) for name in names))
     return f"({', '.join(names)}) -> [{', '.join(str(_native.te.Expr(r)) for r in results)}]"
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _native, te
 from ._arrays import elem_name, from_native, to_native
+from ._errors import count, taken, wrong_value
 from ._step_text import Block, Decision, Loop
 from ._steps import Steps
 
@@ -33,7 +34,7 @@ def _results(native):
 
 def _writable(array):
     if not (array.flags.c_contiguous and array.flags.writeable):
-        raise ValueError("memory for an output must be contiguous and writable")
+        raise wrong_value("python.kernel.memory", "memory for an output must be contiguous and writable", "give an array such as numpy.empty makes")
     return array.reshape(-1).view(np.uint8)
 
 
@@ -65,7 +66,8 @@ class Schedule(Steps):
     """
 
     def __init__(self, program: Union[Program, str], target: str = "host", instructions: Sequence[Instruction] = ()):
-        self._native = _native.Schedule(program, list(instructions), target)
+        taken("target", target, str, "a name that `tilewright targets` lists")
+        self._native = _native.Schedule(program, [taken("instructions", i, Instruction, "what tw.instruction made") for i in instructions], target)
 
     @classmethod
     def _of(cls, native):
@@ -111,7 +113,7 @@ class Schedule(Steps):
 
     def build(self, threads: int = 0) -> Kernel:
         """Compiles the program for the schedule's target, which must be this machine's kind. 0 threads: all."""
-        return Kernel(self._native.build(threads))
+        return Kernel(self._native.build(count("threads", threads)))
 
 
 def instruction(meaning: Union[str, Program], scopes: Optional[Mapping[str, str]] = None, emit: str = "") -> Instruction:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
 #include <new>
 
 #include "runtime/api.h"
@@ -20,12 +21,24 @@ Context* idle(tw_context* context, tw_status& status) {
   return nullptr;
 }
 
+/// So many threads can be had; `all` stands for as many as there are CPUs.
+tw_status check_threads(const char* what, int32_t threads, int32_t all) {
+  if (threads >= all && threads <= ThreadPool::kMaxWorkers) return TW_OK;
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "%s with %d threads: give %d to %d, or %d for as many as there are CPUs", what,
+                threads, all + 1, ThreadPool::kMaxWorkers, all);
+  return fail_in_thread(TW_INVALID_ARGUMENT, text);
+}
+
 }  // namespace
 
 extern "C" {
 
 tw_status tw_pool_create(int32_t threads, tw_pool** pool) {
   if (pool == nullptr) return fail_in_thread(TW_INVALID_ARGUMENT, "an argument is NULL");
+  *pool = nullptr;
+  if (const tw_status s = check_threads("a pool", threads, 0); s != TW_OK) return s;
   const Allocator allocator = system_allocator();
   void* memory = allocator.get(sizeof(ThreadPool), alignof(ThreadPool));
   if (memory == nullptr) return fail_in_thread(TW_OUT_OF_MEMORY, "no memory for a pool");
@@ -50,6 +63,7 @@ tw_status tw_context_create(tw_module* module, const tw_context_options* given,
   *context = nullptr;
   ContextOptions options{.allocator = from_c(module)->allocator()};
   if (given != nullptr) {
+    if (const tw_status s = check_threads("a context", given->threads, -1); s != TW_OK) return s;
     options.threads = given->threads < 0 ? 0 : given->threads == 0 ? 1 : given->threads;
     options.pool = from_c(given->pool);
     options.parallel_for = given->parallel_for;

@@ -25,6 +25,8 @@ int available_cpus();
 /// busy with another thread's loop runs in the calling thread alone.
 class ThreadPool {
  public:
+  static constexpr int kMaxWorkers = 256;
+
   /// `workers` counts the caller; 0 means available_cpus(). When the system refuses threads there
   /// are fewer.
   explicit ThreadPool(int workers = 0);
@@ -54,7 +56,6 @@ class ThreadPool {
  private:
   // Two lines: neighbouring lines are fetched in pairs.
   static constexpr size_t kLine = 128;
-  static constexpr int kMaxWorkers = 256;
 
   /// The chunks a worker still has to do, next … end − 1, of the loop with this number: one word,
   /// so that taking a chunk and noticing that the loop is over are one step.

@@ -285,6 +285,17 @@ def test_an_output_has_the_users_name(tw, model, tmp_path):
     assert set(np.load(tmp_path / "out.npz")) == {"y", "z"}
 
 
+def test_mistakes_with_dimensions_are_named(tw, affine_file):
+    for dims, words in ({"batch=1": 0, "batch=2": 0}, "`batch=2` says again what `batch` is"), ({"batch=1..9223372036854775807": 0}, "2147483647"):
+        arguments = [word for dim in dims for word in ("--dim", dim)]
+        assert words in tw("compile", affine_file, *arguments, "-o", "x.twm", status=1)
+
+
+def test_a_folder_that_is_not_there_is_named(tw, affine_file):
+    for option, file in ("-o", "d/sub/x.twm"), ("--emit-c", "d/sub"), ("--emit-library", "d/sub/libx.so"):
+        assert "there is no folder `d/sub`" in tw("compile", affine_file, option, file, "--dim", "batch=2", status=1)
+
+
 def test_bash_completes_commands_and_options(tw, tmp_path):
     (tmp_path / "c.sh").write_text(tw("completion", "bash") + """
         complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilewright; echo "${COMPREPLY[@]}"; }

@@ -237,3 +237,22 @@ def test_infinities_and_rationals():
     x = floats(3)
     np.testing.assert_array_equal(elementwise(lambda a: te.max(a, -math.inf), x), x)
     np.testing.assert_allclose(elementwise(lambda a: a * te.rational(1, 6), x), x / 6, rtol=1e-6)
+
+
+def test_a_wrong_kind_of_argument_is_named(tmp_path):
+    i = te.reduce_axis(4, "i")
+    A = te.placeholder("A", "f32", (4,))
+    wrong = {
+        "an extent of `B`": lambda: te.placeholder("B", "f32", "ab"),
+        "an extent of the shape": lambda: te.compute("B", "ab", lambda i, j: 1.0),
+        "what the function gives": lambda: te.compute("B", (4,), lambda i: "x"),
+        "an index of `A`": lambda: A["x"],
+        "what is reduced over": lambda: te.sum(A[i], 5),
+        "a tensor": lambda: te.program("p", [A], "x"),
+        "the program": lambda: tw.Schedule(5),
+        "the meaning": lambda: tw.instruction(5),
+    }
+    for words, call in wrong.items():
+        with pytest.raises(tw.Error, match=words) as e:
+            call()
+        assert isinstance(e.value, TypeError) and isinstance(e.value, tw.ArgumentError) and e.value.help, words

@@ -119,6 +119,20 @@ TEST(Context, GivesTheSameBitsForAnyThreads) {
   EXPECT_EQ(loops, 20);
 }
 
+TEST(Context, RefusesNumbersOfThreadsThatCannotBe) {
+  for (const int threads : {-3, -1, 257}) {
+    tw_pool* pool = nullptr;
+    EXPECT_EQ(tw_pool_create(threads, &pool), TW_INVALID_ARGUMENT);
+    EXPECT_EQ(pool, nullptr);
+    EXPECT_TRUE(contains(tw_error_text(nullptr), "a pool with " + std::to_string(threads)));
+  }
+  const Loaded loaded(sample_module());
+  for (const int threads : {-7, -2, 257, 100000})
+    EXPECT_TRUE(contains(
+        error_of([&] { tw::Context(loaded.module, {.threads = threads}); }),
+        "invalid argument: a context with " + std::to_string(threads) + " threads: give 0 to 256"));
+}
+
 TEST(Context, ManyThreadsShareAModule) {
   const Loaded loaded(sample_module());
   std::vector<std::thread> threads;

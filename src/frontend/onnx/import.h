@@ -35,6 +35,8 @@ struct ImportOptions {
 
 /// `batch=8`, `batch=1..32`, `batch=1..32:1,8`.
 std::pair<std::string, DimRange> parse_dim(std::string_view text);
+/// Each dimension once.
+std::map<std::string, DimRange> parse_dims(const std::vector<std::string>& texts);
 
 /// Reads the model; large tensors are views into its file, which the graph keeps mapped.
 graph::Graph read_model(const std::filesystem::path& path, const ImportOptions& options = {});

@@ -42,8 +42,8 @@ std::string input_text(const ValueInfoProto& input) {
 }  // namespace
 
 std::pair<std::string, DimRange> parse_dim(std::string_view text) {
-  const auto wrong = [&] {
-    refuse("frontend.onnx.dim_choice", str("`", text, "` does not say what a dimension is"),
+  const auto wrong = [&](const std::string& why = "does not say what a dimension is") {
+    refuse("frontend.onnx.dim_choice", str("`", text, "` ", why),
            "write NAME=VALUE, NAME=LEAST..GREATEST or NAME=LEAST..GREATEST:POINT,POINT, such as "
            "batch=8, batch=1..32 or batch=1..32:1,8");
   };
@@ -53,7 +53,9 @@ std::pair<std::string, DimRange> parse_dim(std::string_view text) {
     int64_t value = 0;
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, value);
-    if (error != std::errc() || stop != end || value < 0 || value > graph::kMaxSize) wrong();
+    if (error == std::errc::result_out_of_range || value > graph::kMaxSize)
+      wrong(str("has a size above ", graph::kMaxSize, ", the greatest that there is"));
+    if (error != std::errc() || stop != end || value < 0) wrong();
     return value;
   };
   std::string_view range = text.substr(equal + 1), points;
@@ -66,13 +68,24 @@ std::pair<std::string, DimRange> parse_dim(std::string_view text) {
   DimRange out;
   out.min = number(range.substr(0, dots));
   out.max = dots == std::string_view::npos ? out.min : number(range.substr(dots + 2));
-  if (out.max < out.min) wrong();
+  if (out.max < out.min) wrong("has a least size above the greatest");
   while (!points.empty()) {
     const size_t comma = points.find(',');
     out.points.push_back(number(points.substr(0, comma)));
     points = comma == std::string_view::npos ? "" : points.substr(comma + 1);
   }
   return {std::string(text.substr(0, equal)), out};
+}
+
+std::map<std::string, DimRange> parse_dims(const std::vector<std::string>& texts) {
+  std::map<std::string, DimRange> out;
+  for (const std::string& text : texts) {
+    auto [name, range] = parse_dim(text);
+    if (!out.emplace(name, std::move(range)).second)
+      refuse("frontend.onnx.dim_twice", str("`", text, "` says again what `", name, "` is"),
+             "give each dimension once; NAME=LEAST..GREATEST is a range of sizes");
+  }
+  return out;
 }
 
 ElemOrStrings elem_type(int64_t data_type, const std::string& what) {
@@ -174,6 +187,9 @@ Dim InputTypes::dimension(const ValueInfoProto& input, size_t axis,
   const auto choice = choices_.find(name);
   if (choice == choices_.end()) return g_.symbol(name);
   const auto& [min, max, points] = choice->second;
+  if (min < 0 || max > graph::kMaxSize || min > max)
+    refuse("frontend.onnx.dim_choice", str("dimension `", name, "` has the range ", min, "..", max),
+           str("choose sizes of 0 to ", graph::kMaxSize, ", the least one first"));
   for (const int64_t p : points)
     if (p < min || p > max)
       refuse("frontend.onnx.dim_choice",

@@ -121,6 +121,17 @@ TEST(Import, takes_choices_of_dimensions) {
   for (const char* wrong : {"n", "n=", "=3", "n=x", "n=-1", "n=3..", "n=..3", "n=4..3", "n=3...4",
                             "n=99999999999999999999"})
     EXPECT_EQ(diagnostic_of([&] { parse_dim(wrong); }).code, "frontend.onnx.dim_choice") << wrong;
+  for (const char* large : {"n=1..9223372036854775807", "n=99999999999999999999", "n=2147483648"})
+    EXPECT_NE(diagnostic_of([&] { parse_dim(large); }).message.find("above 2147483647"),
+              std::string::npos);
+  EXPECT_NE(diagnostic_of([&] { parse_dim("n=4..3"); }).message.find("least"), std::string::npos);
+  for (const DimRange& range :
+       {DimRange{-1, 4, {}}, DimRange{0, int64_t{1} << 31, {}}, DimRange{3, 2, {}}})
+    EXPECT_TRUE(says(error_of(m, {.dims = {{"n", range}}}), "frontend.onnx.dim_choice", {"`n`"}));
+  EXPECT_EQ(parse_dims({"n=8", "m=1..32"}).size(), 2u);
+  const Diagnostic twice = diagnostic_of([] { parse_dims({"n=1", "n=2"}); });
+  EXPECT_EQ(twice.code, "frontend.onnx.dim_twice");
+  EXPECT_NE(twice.message.find("`n=2`"), std::string::npos) << twice.message;
 }
 
 TEST(Import, refuses_types_of_inputs_that_are_not_there) {
