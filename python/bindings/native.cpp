@@ -11,6 +11,7 @@
 
 #include "bind_schedule.h"
 #include "bind_tune.h"
+#include "dlpack.h"
 #include "driver/kernel_cache.h"
 #include "driver/machine.h"
 #include "driver/model.h"
@@ -136,6 +137,7 @@ nb::list onnx_rules() {
 NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);  // what daemon threads hold at the end is no leak
   python::bind_error(m);
+  python::bind_dlpack(m);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"),
         nb::arg("threads"), nb::arg("cache"), nb::arg("precision"), nb::arg("records"),
         nb::arg("transfer"), nb::arg("shipped"));

@@ -7,6 +7,7 @@ NumPy and packed, low bits first, on the native side.
 """
 import numpy as np
 
+from . import _native
 from ._errors import wrong_kind
 
 try:
@@ -53,8 +54,49 @@ def _unpack(data, count, bits, signed):
     return (codes ^ (1 << (bits - 1))) - (1 << (bits - 1)) if signed else codes
 
 
-def _only_dlpack(value):
-    return hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
+class Array(np.ndarray):
+    """An array of a type that other libraries take by DLPack, though NumPy's own arrays refuse to give it."""
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        elem = _ELEMS.get(self.dtype)
+        if elem not in _native.DLPACK_ELEMS:
+            return super().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        if dl_device not in (None, (1, 0)) or stream is not None:
+            raise BufferError("the array lies in the memory of the CPU")
+        if not self.flags.writeable and not copy:
+            raise BufferError("DLPack gives writable memory, this array is read-only: ask for a copy")
+        array = np.array(self) if copy else np.asarray(self)
+        return _native.to_dlpack(array.view(f"u{self.itemsize}"), elem)
+
+    def __dlpack_device__(self):
+        return 1, 0  # the CPU
+
+
+def _from_dlpack(value):
+    """The element type and the array; of a type that NumPy lacks, an array of its codes."""
+    kind = int(value.__dlpack_device__()[0])
+    if kind != 1:
+        raise wrong_kind("python.array.device", f"the {type(value).__name__} is on device {kind} of DLPack, not in the memory of the CPU",
+                         "copy it there; in PyTorch with .cpu()")
+    try:
+        capsule = value.__dlpack__()
+    except BufferError:
+        capsule = value.__dlpack__(max_version=(1, 0))  # which may say that it is read-only
+    elem, array = _native.from_dlpack(capsule)
+    return elem or _ELEMS.get(array.dtype), array
+
+
+def _array_of(value):
+    """The element type (None: there is none here) and the array of anything that is one by some protocol."""
+    dlpack = hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray)
+    if not dlpack or hasattr(value, "__array__"):
+        try:
+            array = np.asarray(value)
+            return _ELEMS.get(array.dtype), array
+        except TypeError:  # the library's types go beyond NumPy's
+            if not dlpack:
+                raise
+    return _from_dlpack(value)
 
 
 def to_native(value):
@@ -62,10 +104,9 @@ def to_native(value):
         return None
     if isinstance(value, (list, tuple)):
         return [to_native(v) for v in value]
-    array = np.from_dlpack(value) if _only_dlpack(value) else np.asarray(value)
+    elem, array = _array_of(value)
     if array.dtype.kind in "OUS":
         return "string", list(array.shape), [s.decode() if isinstance(s, bytes) else str(s) for s in array.reshape(-1)]
-    elem = _ELEMS.get(array.dtype)
     if elem is None:
         raise wrong_kind("python.array.elem", f"arrays of {array.dtype} have no element type here", "convert the array with .astype")
     array = np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray gives rank 0 a dimension
@@ -81,7 +122,11 @@ def from_native(value):
     elem, shape, data = value
     if elem == "string":
         return np.array(data, dtype=object).reshape(shape)
+    if elem not in _DTYPES:
+        raise wrong_kind("python.array.ml_dtypes", f"a result is {elem}, which NumPy has only with ml_dtypes", "pip install ml_dtypes")
     dtype = _DTYPES[elem]
+    if elem in _native.DLPACK_ELEMS:
+        return data.view(dtype).reshape(shape).view(Array)
     if elem in _BITS:
         codes = _unpack(data, int(np.prod(shape, dtype=np.int64)), _BITS[elem], elem[0] == "i")
         return codes.astype(np.int8).astype(dtype).reshape(shape) if elem[0] in "iu" else codes.astype(np.uint8).view(dtype).reshape(shape)

@@ -34,6 +34,15 @@ def test_example_inputs_are_asked_for(net):
         tw.compile(net)
 
 
+def test_bf16_goes_in_and_out(identity):
+    module = tw.compile(identity(16, ("n", 3)))
+    x = torch.randn(4, 3).bfloat16()
+    for given in (x, x.T.contiguous().T, x[::2]):
+        assert torch.equal(torch.from_dlpack(module(given)), given)
+    with pytest.raises(tw.Error, match="input `x`.*grad"):
+        module(x.requires_grad_())
+
+
 def test_tensors_go_in_and_out_without_copies(net):
     from tilewright._arrays import to_native
     x = torch.randn(3, 8)
