@@ -8,6 +8,7 @@
 #include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tilewright::python {
 
@@ -19,6 +20,12 @@ auto unless_ended(F&& f) {
   } catch (abi::__forced_unwind&) {
     while (true) pause();
   }
+}
+
+/// Calls a function of the user's: while it runs, other threads do, too.
+template <class F, class... Args>
+auto called(const F& function, Args&&... args) {
+  return unless_ended([&] { return function(std::forward<Args>(args)...); });
 }
 
 /// Other threads may run Python while this lives.

@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "ir/rewrite.h"
+#include "lock.h"
 #include "te.h"
 
 namespace nb = nanobind;
@@ -68,7 +69,7 @@ void bind_reductions(nb::module_& m) {
     return te::reducer(
         name, types,
         [&](const te::Tuple& x, const te::Tuple& y) {
-          return exprs_of(combine(one_or_all(x), one_or_all(y)),
+          return exprs_of(called(combine, one_or_all(x), one_or_all(y)),
                           "what the reducer's function gives");
         },
         exprs_of(identity, "the identity of the reducer"));
@@ -79,7 +80,7 @@ void bind_reductions(nb::module_& m) {
     for (const std::string& e : of) types.push_back(elem_of(e));
     return te::with_rescale(
         reducer, types, [&](const te::Tuple& partial, const te::Tuple& from, const te::Tuple& to) {
-          return exprs_of(rescale(one_or_all(partial), one_or_all(from), one_or_all(to)),
+          return exprs_of(called(rescale, one_or_all(partial), one_or_all(from), one_or_all(to)),
                           "what the rescaling function gives");
         });
   });
@@ -117,7 +118,7 @@ nb::object compute(const nb::object& names, const nb::object& shape,
     if (axis_names) axes[d].var = ir::Var((*axis_names)[d]);
     vars.append(te::Var(axes[d].var));
   }
-  const nb::object result = f(*vars);
+  const nb::object result = called([&] { return f(*vars); });
   const std::vector<Tensor> made = te::make_compute(
       result_names, axes, exprs_of(result, "what the function gives for an element"));
   return is_list(result) ? nb::object(nb::tuple(nb::cast(made))) : nb::cast(made[0]);
@@ -129,7 +130,7 @@ nb::object scan(const nb::object& names, const Expr& steps, const nb::object& in
   const std::vector<Tensor> from = tensors_of(init);
   const te::ScanFrame frame = te::begin_scan(result_names, steps, from);
   const nb::object prev = is_list(init) ? nb::cast(frame.prev) : nb::cast(frame.prev.at(0));
-  const nb::object results = step(te::Var(frame.time.var), prev);
+  const nb::object results = called(step, te::Var(frame.time.var), prev);
   const std::vector<Tensor> made = te::end_scan(result_names, frame, from, tensors_of(results));
   return is_list(results) ? nb::object(nb::tuple(nb::cast(made))) : nb::cast(made[0]);
 }

@@ -7,6 +7,7 @@
 #include "bind_tune.h"
 #include "driver/tune_space.h"
 #include "error.h"
+#include "lock.h"
 #include "native_schedule.h"
 #include "support/function_ref.h"
 #include "support/str.h"
@@ -90,13 +91,13 @@ class Knobs {
     for (const std::string& name : names)
       for (const tune::Knob& k : declared_)
         if (k.name == name) about.push_back(k);
-    asked().require(text, names,
-                    [about, holds = functions_->keep(holds)](const tune::Values& values) {
-                      nb::list given;
-                      for (size_t i = 0; i < values.size(); ++i)
-                        given.append(value_object(about[i], *values[i]));
-                      return nb::cast<bool>(nb::bool_(holds(*nb::tuple(given))));
-                    });
+    asked().require(
+        text, names, [about, holds = functions_->keep(holds)](const tune::Values& values) {
+          nb::list given;
+          for (size_t i = 0; i < values.size(); ++i)
+            given.append(value_object(about[i], *values[i]));
+          return nb::cast<bool>(nb::bool_(called([&] { return holds(*nb::tuple(given)); })));
+        });
   }
 
  private:
@@ -125,14 +126,14 @@ class Knobs {
 };
 
 /// Runs the function on a copy of the schedule, and takes over what it did.
-tune::Template template_of(const std::string& name, const nb::callable& called,
+tune::Template template_of(const std::string& name, const nb::callable& users,
                            const ir::TargetSpec& target, const std::shared_ptr<Functions>& kept) {
   return {
-      name, [kept, target, function = kept->keep(called)](schedule::Schedule& s, tune::Knobs& k) {
+      name, [kept, target, function = kept->keep(users)](schedule::Schedule& s, tune::Knobs& k) {
         const nb::object steps = nb::cast(Schedule(s, target)), asked = nb::cast(Knobs(k, kept));
         Knobs& knobs = nb::cast<Knobs&>(asked);
         try {
-          function(steps, asked);
+          called(function, steps, asked);
         } catch (nb::python_error& e) {
           knobs.end();
           // The space counts what a template throws; an interrupt is for the whole search.
@@ -181,7 +182,7 @@ class Space {
     options.on_batch = [&](const std::vector<tune::Record>& batch) {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       for (const tune::Record& r : batch)
-        if (each) (*each)(r);
+        if (each) called(*each, r);
     };
     return driver::tune_space(task_, space_, options);
   }

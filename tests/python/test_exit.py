@@ -16,6 +16,9 @@ m = tw.compile(model, threads={threads})
 s = tw.Schedule(tw.te.program("p", [A := tw.te.placeholder("A", "f32", (400, 400))], tw.te.compute("B", (400, 400), lambda i, j: A[i, j] + 1.0)))
 k = s.build()
 a = np.ones((400, 400), np.float32)
+def busy(i):
+    sum(range(100000))
+    return i
 inside = threading.Event()
 def forever(call):
     while True:
@@ -29,7 +32,7 @@ time.sleep({sleep})
 """
 
 
-@pytest.mark.parametrize("calls", ["lambda: m(x)", "lambda: tw.compile(model, cache=False)", "lambda: s.interpret(a)", "lambda: k(a)"])
+@pytest.mark.parametrize("calls", ["lambda: m(x)", "lambda: tw.compile(model, cache=False)", "lambda: s.interpret(a)", "lambda: k(a)", "lambda: tw.te.compute('C', (4,), busy)"])
 @pytest.mark.parametrize("n, threads", [(4, 1), (400, 2)])
 def test_daemon_threads_do_not_abort_the_process(calls, n, threads):
     for sleep in (0, 0.1):

@@ -20,9 +20,9 @@ std::string folder_of(const std::string& path) {
 
 /// Whether the path stands for a descriptor that is open already: others write there, too.
 bool names_descriptor(const std::string& path) {
-  for (const char* start : {"/dev/fd/", "/dev/stdout", "/dev/stderr", "/proc/"})
+  for (const char* start : {"/dev/fd/", "/dev/stdout", "/dev/stderr"})
     if (path.starts_with(start)) return true;
-  return false;
+  return path.starts_with("/proc/") && path.find("/fd/") != std::string::npos;
 }
 
 /// Where a chain of symbolic links leads, whether something is there or not.
