@@ -35,7 +35,10 @@ def elem_name(dtype):
     if isinstance(dtype, str):  # NumPy's own short names count bytes, so that "i8" would be read in two ways
         elem = dtype if dtype in _NUMPY or dtype in _ML else _LONG.get(dtype)
     else:
-        elem = _ELEMS.get(np.dtype(dtype))
+        try:
+            elem = _ELEMS.get(np.dtype(dtype))
+        except TypeError:  # that is none of NumPy's
+            elem = None
     if elem is None:
         raise wrong_kind("python.array.elem", f"there is no element type {dtype!r}", f"they are {', '.join([*_NUMPY, *_ML])}")
     return elem

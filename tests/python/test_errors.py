@@ -52,7 +52,7 @@ MISTAKES = {
     "a ragged list": (lambda m, a: m([[1, 2], [3]], B), "input `x`", ValueError),
     "no function": (lambda m, a: tw.register_op("d", "n", te=5), "the te of d::n is 5", TypeError),
     "no program": (lambda m, a: tw.Schedule(5), "the program is `5`", TypeError),
-    "no shape": (lambda m, a: tw.te.placeholder("A", "f32", "ab"), "an extent of `A` is `'a'`, a str", TypeError),
+    "no shape": (lambda m, a: tw.te.placeholder("A", "f32", "ab"), "the shape of 'A' is 'ab', a str", TypeError),
     "threads as text": (lambda m, a: tw.compile(a, threads="x"), "`threads` is 'x', a str", TypeError),
     "threads in part": (lambda m, a: tw.load(b"", threads=1.5), "`threads` is 1.5", TypeError),
     "a target that is none": (lambda m, a: tw.compile(a, target=5), "`target` is 5", TypeError),

@@ -243,8 +243,19 @@ def test_a_wrong_kind_of_argument_is_named(tmp_path):
     i = te.reduce_axis(4, "i")
     A = te.placeholder("A", "f32", (4,))
     wrong = {
-        "an extent of `B`": lambda: te.placeholder("B", "f32", "ab"),
-        "an extent of the shape": lambda: te.compute("B", "ab", lambda i, j: 1.0),
+        "an extent of `B`": lambda: te.placeholder("B", "f32", ("a",)),
+        "the shape of 'B' is 5": lambda: te.placeholder("B", "f32", 5),
+        "an extent of the shape": lambda: te.compute("B", ("a", 4), lambda i, j: 1.0),
+        "the shape of 'B' is 'ab'": lambda: te.compute("B", "ab", lambda i, j: 1.0),
+        "the function of 'B' is 5": lambda: te.compute("B", (4,), 5),
+        "te.placeholder was given int 5": lambda: te.placeholder(5, "f32", (4,)),
+        "te.symbol was given": lambda: te.symbol(5),
+        "te.reduce_axis was given str 'a'": lambda: te.reduce_axis("a"),
+        "te.exp was given str 'x'": lambda: te.exp("x"),
+        "te.sin was given list": lambda: te.compute("B", (4,), lambda i: te.sin([i])),
+        "no element type 5": lambda: te.placeholder("B", 5, (4,)),
+        "`inputs` is 5": lambda: te.program("p", 5, A),
+        "te.program was given": lambda: te.program("p", [5], A),
         "what the function gives": lambda: te.compute("B", (4,), lambda i: "x"),
         "an index of `A`": lambda: A["x"],
         "what is reduced over": lambda: te.sum(A[i], 5),
