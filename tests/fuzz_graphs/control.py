@@ -78,6 +78,33 @@ def loop(g):
         g.values.append(Value(names[1], "f32", (trips,) + x.shape, 2 * x.bound))
 
 
+def sliced_loop(g):
+    """Trip i takes the rows from i to i + 1, or those between two offsets that it finds in this way: bags of embeddings."""
+    x = g.pick(lambda v: v.elem == "f32" and 1 <= v.rank <= 3 and v.shape[0] > 0 and 0 < v.size <= 500)
+    if x is None:
+        return
+    i, c, same, first, second, third, out, kept = (g.name() for _ in range(8))
+    zero, one = g.ints([0]), g.ints([1])
+    nodes = [helper.make_node("Unsqueeze", [i, zero], [first]), helper.make_node("Add", [first, one], [second])]
+    if g.rng.random() < 0.5:
+        trips, rows, shape = x.shape[0], [first, second], (x.shape[0], 1, *x.shape[1:])
+    else:
+        trips = g.rng.randint(1, x.shape[0])
+        cuts = [0, *sorted(g.rng.sample(range(1, x.shape[0]), trips - 1)), x.shape[0]]
+        offsets, start, end = g.ints(cuts), g.name(), g.name()
+        nodes += [helper.make_node("Add", [second, one], [third]), helper.make_node("Slice", [offsets, first, second, zero], [start]),
+                  helper.make_node("Slice", [offsets, second, third, zero], [end])]
+        rows, shape = [start, end], (trips, *x.shape[1:])
+    nodes.append(helper.make_node("Slice", [x.name, *rows, zero], [out]))
+    if len(shape) == x.rank:
+        nodes.append(helper.make_node("ReduceSum", [out, zero], [kept], keepdims=0))
+    else:
+        nodes.append(helper.make_node("Neg", [out], [kept]))
+    nodes.append(helper.make_node("Identity", [c], [same]))
+    body = helper.make_graph(nodes, f"body_{i}", [info(i, "i64", []), info(c, "bool", [])], [info(same, "bool", []), info(kept, "f32")])
+    g.add("Loop", [g.constant(np.array(trips, np.int64)), ""], "f32", shape, x.bound * x.shape[0], body=body)
+
+
 def scan(g):
     """Sums along the first dimension, and each of them."""
     x = g.pick(lambda v: v.elem == "f32" and v.rank >= 1 and 0 < v.size <= 500 and v.bound * v.shape[0] < 1000)
@@ -110,4 +137,4 @@ def sequence(g):
         g.add("ConcatFromSequence", [s], x.elem, shape, x.bound, x.exact, axis=axis)
 
 
-EMITTERS = {if_: 1, if_shapes: 0.5, loop: 1, scan: 1, sequence: 1}
+EMITTERS = {if_: 1, if_shapes: 0.5, loop: 1, sliced_loop: 1, scan: 1, sequence: 1}
