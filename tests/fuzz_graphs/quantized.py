@@ -93,6 +93,19 @@ def conv_integer(g):
     g.add("ConvInteger", [q, weight, zero], "i32", (x.shape[0], m, x.shape[2] - 1, x.shape[3] - 1), 1e6, True)
 
 
+def qlinear_conv(g):
+    """Maps of any width, as rows are cut into vectors, with padding, which is the zero point."""
+    x = g.pick(lambda v: v.elem == "f32" and v.exact and v.rank == 4 and 0 < v.size <= 3000 and v.bound < 50)
+    x = x or g.input("f32", [1, g.rng.choice([1, 3, 4]), g.rng.randint(1, 9), g.rng.choice([2, 5, 8, 15, 16, 17, 31, 33])])
+    q, scale, zero = quantized(g, x)
+    c, m, k = x.shape[1], g.rng.choice([1, 2, 5, 8, 17]), g.rng.choice([1, 3])
+    weight = g.constant(data(g.rng, "i8" if q.elem == "i8" else g.rng.choice(["i8", "u8"]), [m, c, k, k], 30))
+    none = number(g, 0, "i8" if g.initializers[-1].data_type == 3 else "u8")
+    # Powers of two: the sum is rounded from an exact number.
+    g.add("QLinearConv", [q, scale, zero, weight, number(g, 0.125), none, number(g, g.rng.choice([2.0, 8.0])), zero], q.elem,
+          (x.shape[0], m, *x.shape[2:]), 255, True, pads=[k // 2] * 4)
+
+
 def dynamic(g):
     x = real(g, 1)
     if x is not None:
@@ -100,4 +113,4 @@ def dynamic(g):
         g.leaves += [Value(names[1], "f32", ()), Value(names[2], "u8", ())]  # the bytes may round either way
 
 
-EMITTERS = {per_axis: 1, matmul_integer: 1, qlinear_matmul: 1, between_quantizers: 2, conv_integer: 1, dynamic: 0.5}
+EMITTERS = {per_axis: 1, matmul_integer: 1, qlinear_matmul: 1, between_quantizers: 2, conv_integer: 1, qlinear_conv: 1, dynamic: 0.5}
