@@ -87,6 +87,8 @@ def mistake_of_the_peer(model, output, feeds):
             return "a product of nothing, with an addend that it does not scale by beta"
         if node.op_type in ("MaxPool", "AveragePool", "LpPool") and given is not None and window_too_large(node, given.shape):
             return "a pooling window that does not fit"
+        if node.op_type == "Resize" and given is not None and np.shape(values[node.output[0]]) == given.shape:
+            return "resizing by so little that the size stays, which it takes for a copy"
         if node.op_type == "MaxPool" and given is not None and window_of_padding(node, given.shape):
             return "the maximum of a window of padding alone"
     return ""

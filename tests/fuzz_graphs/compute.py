@@ -175,16 +175,4 @@ def pool(g):
         g.add("AveragePool", [x], "f32", (*x.shape[:2], *out), x.bound, count_include_pad=g.rng.randint(0, 1), **attributes)
 
 
-def resize(g):
-    x = image(g, lambda v: v.rank == 4 and v.size <= 2000)
-    if x is None:
-        return
-    out = [g.rng.randint(1, 2 * e + 1) for e in x.shape[2:]]
-    mode = g.rng.choice(["nearest", "linear"])
-    coordinates = g.rng.choice(["half_pixel", "asymmetric", "align_corners"]) if mode == "linear" else "asymmetric"
-    attributes = {"nearest_mode": "floor"} if mode == "nearest" else {}
-    g.add("Resize", [x, "", "", g.ints([*x.shape[:2], *out])], "f32", (*x.shape[:2], *out), x.bound,
-          mode=mode, coordinate_transformation_mode=coordinates, **attributes)
-
-
-EMITTERS = {reduce: 6, arg_reduce: 2, cumulative: 2, top_k: 2, softmax: 2, norm: 3, matmul: 5, conv: 4, pool: 3, resize: 1}
+EMITTERS = {reduce: 6, arg_reduce: 2, cumulative: 2, top_k: 2, softmax: 2, norm: 3, matmul: 5, conv: 4, pool: 3}

@@ -8,11 +8,12 @@ import layers
 import movement
 import patterns
 import quantized
+import resampling
 from graph import Graph
 
 EMITTERS = {**elementwise.EMITTERS, **movement.EMITTERS, **compute.EMITTERS, **layers.EMITTERS, **quantized.EMITTERS,
             **control.EMITTERS}
-PATTERNS = {**patterns.EMITTERS, feature_maps.feature_maps: 5}
+PATTERNS = {**patterns.EMITTERS, **resampling.EMITTERS, feature_maps.feature_maps: 5}
 
 
 def generate(seed):
@@ -33,7 +34,7 @@ def generate(seed):
         if len(g.nodes) >= wanted:
             break
         rng.choices(emitters, weights)[0](g)
-    if rng.random() < 0.35:
+    if rng.random() < 0.45:
         rng.choices(list(PATTERNS), list(PATTERNS.values()))[0](g)
     model, feeds = g.model()
     return model, feeds, g.other_feeds(feeds, rng)

@@ -102,6 +102,13 @@ class Graph:
         self.values.append(value)
         return value
 
+    def fixed_input(self, elem, array):
+        """An input with these numbers; all its extents are known. No value that an operator may pick: not all numbers fit."""
+        name = f"x{len(self.inputs)}"
+        self.inputs.append((name, elem, list(array.shape)))
+        self.feeds[name] = array
+        return name
+
     def node(self, op, inputs, outputs=1, **attributes):
         names = [self.name() for _ in range(outputs)]
         inputs = [i.name if isinstance(i, Value) else i for i in inputs]

@@ -96,3 +96,13 @@ def test_a_loop_over_a_difference_of_near_numbers():
     y = np.stack([2 * apart, 4 * apart, 8 * apart])
     assert difference(loop, {"x": x}, [off_by(y, 5e-7)], [y]) == ""
     assert difference(loop, {"x": x}, [off_by(y, 1e-4)], [y]).startswith("wrong")
+
+
+def test_resizing_is_as_the_peer_does_it():
+    made = model("""agraph (float[1, 1, 1, 4] x) => (float[1, 1, 1, m] y) <float[4] scales = {1.0, 1.0, 1.0, 1.7}> {
+        y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, , scales)
+    }""")
+    x = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
+    of_peer = np.linspace(0, 3, 6, dtype=np.float32).reshape(1, 1, 1, 6)
+    of_reference = (np.arange(6) * 3 / 5.8).astype(np.float32).reshape(1, 1, 1, 6)
+    assert difference(made, {"x": x}, [of_reference], [of_peer]).startswith("wrong")
