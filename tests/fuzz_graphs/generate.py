@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A random valid model of 3 to 25 nodes for a seed, now and then with a pattern at its end, with inputs."""
+"""A random valid model of 3 to 25 nodes for a seed, now and then with a pattern at its end, with inputs. Some are for products
+of bf16: their metadata says how `check` runs them."""
+import random
+
+from onnx import helper
+
 import compute
 import control
 import elementwise
 import feature_maps
 import layers
 import movement
+import narrow
 import patterns
 import quantized
 import resampling
+from check import HOW
 from graph import Graph
 
 EMITTERS = {**elementwise.EMITTERS, **movement.EMITTERS, **compute.EMITTERS, **layers.EMITTERS, **quantized.EMITTERS,
@@ -16,9 +23,7 @@ EMITTERS = {**elementwise.EMITTERS, **movement.EMITTERS, **compute.EMITTERS, **l
 PATTERNS = {**patterns.EMITTERS, **resampling.EMITTERS, feature_maps.feature_maps: 5}
 
 
-def generate(seed):
-    """(model, inputs, inputs of other sizes or None)"""
-    g = Graph(seed)
+def any_graph(g):
     rng = g.rng
     for _ in range(rng.randint(1, 2)):
         g.input(g.float, [g.extent() for _ in range(rng.choices([0, 1, 2, 3, 4], [1, 2, 5, 6, 6])[0])])
@@ -36,5 +41,19 @@ def generate(seed):
         rng.choices(emitters, weights)[0](g)
     if rng.random() < 0.45:
         rng.choices(list(PATTERNS), list(PATTERNS.values()))[0](g)
+
+
+#        kind: (share, what makes the graph, how it is run)
+KINDS = {"any": (15, any_graph, ""), "bf16": (3, narrow.graph, "bf16")}
+
+
+def generate(seed):
+    """(model, inputs, inputs of other sizes or None)"""
+    kind, = random.Random(f"kind {seed}").choices(list(KINDS), [share for share, _, _ in KINDS.values()])
+    _, fill, how = KINDS[kind]
+    g = Graph(seed)
+    fill(g)
     model, feeds = g.model()
-    return model, feeds, g.other_feeds(feeds, rng)
+    if how:
+        helper.set_model_props(model, {HOW: how})
+    return model, feeds, g.other_feeds(feeds, g.rng) if kind == "any" else None

@@ -9,13 +9,16 @@ import math
 
 import numpy as np
 import onnx
+from ml_dtypes import bfloat16, finfo
 from onnx import TensorProto, numpy_helper
 
 from graph import names_read
 
 RUNS = 8      # with shifted numbers
+PRODUCTS = ("MatMul", "Gemm", "Conv", "Einsum", "FusedMatMul")  # whose first two operands may be rounded to bf16
 # ONNX Runtime and PyTorch agree on these, and are what users compare with; the reference differs (docs/operators.md).
 OF_PEER = ("GridSample", "Resize")
+BF16_UNIT = float(finfo(bfloat16).eps) / 2
 ALLOWED = 4   # times the largest shift seen: sums of many terms round more than once
 
 
@@ -59,8 +62,9 @@ class Roundings:
     Numbers that the model's floats hold exactly (small integers, eighths) do not round: operators with steps (floor,
     comparisons) may depend on them."""
 
-    def __init__(self, elem, of_peer):
+    def __init__(self, elem, of_peer, narrow_products):
         self.of_peer = of_peer  # names: their values in ONNX Runtime
+        self.narrow_products = narrow_products
         self.kept_as = np.float16 if elem == np.float16 else np.float32  # f64 is told by what f32 cannot hold
         self.unit = np.finfo(elem).eps / 2
         self.rounds, self.rng, self.at = [], None, 0
@@ -69,25 +73,39 @@ class Roundings:
         self.rng, self.at = np.random.default_rng(seed), 0
 
     def shifted(self, values):
-        return [v * (1 + self.unit * self.rng.choice([-1.0, 1.0], v.shape)) if is_double(v) else v for v in values]
+        """An operand that is exact as a whole stays: the power of 3 of a negative number is one, that of 3.0000001 is none."""
+        return [v * (1 + self.unit * self.rng.choice([-1.0, 1.0], v.shape))
+                if is_double(v) and np.any(inexact(v, self.kept_as)) else v for v in values]
 
-    def apply(self, operation, inputs, keywords):
+    def narrowed(self, values):
+        """Factors shifted by a rounding to bf16. Those of the second operand not always: two shifts can cancel each other."""
+        return [v * (1 + np.where(inexact(v, bfloat16), BF16_UNIT * self.rng.choice(shifts, v.shape), 0)) if is_double(v) else v
+                for v, shifts in zip(values, ([-1.0, 1.0], [-1.0, 0.0, 1.0]))]
+
+    def apply(self, operation, inputs, keywords, product=False):
         at, self.at = self.at, self.at + 1
+        narrow = product and self.narrow_products
         if self.rng is None:
             self.rounds.append(False)  # before those inside of it
             results = operation(*inputs, **keywords)
-            self.rounds[at] = any(np.any(inexact(r, self.kept_as)) for r in results if is_double(r))
+            self.rounds[at] = (any(np.any(inexact(r, self.kept_as)) for r in results if is_double(r))
+                               or (narrow and any(np.any(inexact(v, bfloat16)) for v in inputs[:2] if is_double(v))))
             return results
         if not self.rounds[at]:
             return operation(*inputs, **keywords)
-        return tuple(self.shifted(operation(*self.shifted(inputs), **keywords)))
+        near = self.shifted(inputs)
+        if narrow:
+            near[:2] = self.narrowed(near[:2])
+        return tuple(self.shifted(operation(*near, **keywords)))
 
     def apply_or_ask(self, op_type, operation, outputs, inputs, keywords):
         try:
             if op_type in OF_PEER:
                 raise NotImplementedError(op_type)
-            return self.apply(operation, inputs, keywords)
+            return self.apply(operation, inputs, keywords, op_type in PRODUCTS)
         except Exception:  # noqa: BLE001 -- the reference has gaps
+            if self.narrow_products:
+                raise  # the peer's values tell nothing of roundings before them
             values = [widened(v) for v in self.of_peer(outputs)]
             rounded = any(np.any(inexact(v, np.float16)) for v in values if is_double(v))
             return tuple(self.shifted(values) if self.rng is not None and rounded else values)
@@ -161,13 +179,14 @@ def evaluator(roundings):
 
 class Truth:
     """An output in f64; `value` is None where it cannot be computed. `elem` is its type in the model; `values_of` gives
-    all values of a model in ONNX Runtime."""
+    all values of a model in ONNX Runtime. With `narrow_products` the operands of products, and they alone, may be bf16."""
 
-    def __init__(self, model, output, elem, feeds, values_of):
+    def __init__(self, model, output, elem, feeds, values_of, narrow_products=False):
         small = only_for(model, output)
         wide = only_for(model, output)
         peer = functools.cache(lambda: values_of((small.SerializeToString(), feeds)))
-        self.roundings = Roundings(elem if elem.kind == "f" else np.dtype(np.float32), lambda names: [peer()[n] for n in names])
+        self.roundings = Roundings(elem if elem.kind == "f" else np.dtype(np.float32), lambda names: [peer()[n] for n in names],
+                                   narrow_products)
         widen_graph(wide.graph)
         self.feeds = {k: widened(v) for k, v in feeds.items()}
         try:

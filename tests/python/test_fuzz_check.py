@@ -3,13 +3,14 @@
 import sys
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "fuzz_graphs")]
 pytest.importorskip("onnxruntime")
-from check import difference  # noqa: E402
+from check import HOW, difference  # noqa: E402
 
 
 def model(text):
@@ -96,6 +97,43 @@ def test_a_loop_over_a_difference_of_near_numbers():
     y = np.stack([2 * apart, 4 * apart, 8 * apart])
     assert difference(loop, {"x": x}, [off_by(y, 5e-7)], [y]) == ""
     assert difference(loop, {"x": x}, [off_by(y, 1e-4)], [y]).startswith("wrong")
+
+
+def shared_operand():
+    """A value that a product and a transpose read."""
+    made = model("""agraph (float[4, 8] x, float[8, 8] w) => (float[4, 8] p, float[8, 4] t) {
+        y = Mul (x, x)
+        p = MatMul (y, w)
+        t = Transpose (y)
+    }""")
+    onnx.helper.set_model_props(made, {HOW: "bf16"})
+    x = np.linspace(1, 2, 32, dtype=np.float32).reshape(4, 8)
+    return made, {"x": x, "w": np.eye(8, dtype=np.float32)}, x * x
+
+
+def test_only_the_operand_of_a_product_may_be_bf16():
+    made, feeds, y = shared_operand()
+    rounded = y.astype(ml_dtypes.bfloat16).astype(np.float32)
+    assert difference(made, feeds, [rounded, y.T], [y, y.T]) == ""
+    assert difference(made, feeds, [rounded, rounded.T], [y, y.T]).startswith("wrong: output t")
+    assert difference(made, feeds, [y + np.float32(0.1), y.T], [y, y.T]).startswith("wrong: output p")
+
+
+def test_products_of_f32_do_not_round_to_bf16():
+    made, feeds, y = shared_operand()
+    del made.metadata_props[:]
+    rounded = y.astype(ml_dtypes.bfloat16).astype(np.float32)
+    assert difference(made, feeds, [rounded, y.T], [y, y.T]).startswith("wrong: output p")
+
+
+def test_the_power_of_a_negative_number():
+    made = model("""agraph (float[2, 8] x) => (float[2, 8] y) <float three = {3.0}> {
+        root = Sqrt (x)
+        negative = Neg (root)
+        y = Pow (negative, three)
+    }""")
+    y = -(np.sqrt(EQUAL_ROWS["x"].astype(np.float64)) ** 3).astype(np.float32)
+    assert difference(made, EQUAL_ROWS, [off_by(y, 4e-6)], [off_by(y, 4e-4)]) == ""
 
 
 def test_resizing_is_as_the_peer_does_it():
