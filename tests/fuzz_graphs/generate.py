@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A random valid model of 3 to 25 nodes for a seed, now and then with a pattern at its end, with inputs. Some are for products
-of bf16: their metadata says how `check` runs them."""
+of bf16, some for indices out of range: their metadata says how `check` runs them."""
 import random
 
 from onnx import helper
@@ -9,6 +9,7 @@ import compute
 import control
 import elementwise
 import feature_maps
+import indices
 import layers
 import movement
 import narrow
@@ -44,7 +45,8 @@ def any_graph(g):
 
 
 #        kind: (share, what makes the graph, how it is run)
-KINDS = {"any": (15, any_graph, ""), "bf16": (3, narrow.graph, "bf16")}
+KINDS = {"any": (15, any_graph, ""), "bf16": (3, narrow.graph, "bf16"), "in range": (1, lambda g: indices.indexed(g, False), ""),
+         "out of range": (1, lambda g: indices.indexed(g, True), "refusal")}
 
 
 def generate(seed):

@@ -10,7 +10,7 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "fuzz_graphs")]
 pytest.importorskip("onnxruntime")
-from check import HOW, difference  # noqa: E402
+from check import HOW, Skipped, check, difference  # noqa: E402
 
 
 def model(text):
@@ -144,3 +144,12 @@ def test_resizing_is_as_the_peer_does_it():
     of_peer = np.linspace(0, 3, 6, dtype=np.float32).reshape(1, 1, 1, 6)
     of_reference = (np.arange(6) * 3 / 5.8).astype(np.float32).reshape(1, 1, 1, 6)
     assert difference(made, {"x": x}, [of_reference], [of_peer]).startswith("wrong")
+
+
+def test_what_the_peer_refuses_must_be_refused():
+    made = model("agraph (float[5] x, int64[2] i) => (float[2] y) { y = Gather (x, i) }")
+    onnx.helper.set_model_props(made, {HOW: "refusal"})
+    x = np.arange(5, dtype=np.float32)
+    with pytest.raises(Skipped):
+        check(made, {"x": x, "i": np.array([4, -5])})
+    assert check(made, {"x": x, "i": np.array([4, 5])}) == ""
