@@ -8,7 +8,7 @@ FUZZ_GRAPHS ?= 10000
 PYTHON = PYTHONPATH=build/release/python .venv/bin/python
 FORMATTED = git ls-files -co --exclude-standard '*.h' '*.hpp' '*.cpp' '*.c' | xargs -r ls -d 2>/dev/null
 
-.PHONY: help demo build test format check-format check-source sanitize ctest python-test conformance fuzz fuzz-graphs drill bench bench-kernels bench-tune
+.PHONY: help demo build test format check-format check-source sanitize ctest python-test conformance fuzz fuzz-graphs drill bench bench-kernels bench-operators bench-tune
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
@@ -76,6 +76,10 @@ bench-kernels: build build/.setup-bench   ## kernels against the peers; results 
 bench: build build/.setup-peers   ## models against other engines, kernels against the machine's limit; results go to files
 	@cmake --build --preset release -j $(JOBS) --target bench_programs
 	@.venv-bench/bin/python bench/models.py $(BENCH_ARGS)
+
+# BENCH_ARGS="--only Pad Tile --limit 600" for some operators, or for some minutes
+bench-operators: build   ## every operator at three sizes against ONNX Runtime; results go to a file; goes on where it stopped
+	@$(PYTHON) bench/operators.py $(BENCH_ARGS)
 
 bench-tune: build   ## trials that searches need, what they find; goes on where it stopped; TUNE_ARGS reach the program
 	@cmake --build --preset release -j $(JOBS) --target bench_tune
