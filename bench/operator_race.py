@@ -175,7 +175,11 @@ def ratio(row):
 
 
 def merged(row, again):
-    """A row that was measured twice: noise only adds time."""
+    """A row that was measured twice: noise only adds time. What is taken off is of the same moment as what it is taken from."""
     if "seconds" not in row or "seconds" not in again:
         return again
-    return again | {"seconds": {name: min(t, row["seconds"][name]) for name, t in again["seconds"].items()}}
+    seconds = {}
+    for engine in ENGINES:
+        best = min((row, again), key=lambda r: net(r, engine))["seconds"]
+        seconds |= {name: best[name] for name in (engine, f"{engine} empty")}
+    return again | {"seconds": seconds}
