@@ -126,3 +126,17 @@ def test_quantised_products_are_exact(signed):
     for skipped in ["integer_products", "assign_layouts"]:
         other = np.rint(np.abs(tw.compile(given, skip=[skipped])(x) - want) / np.float32(0.11))
         assert other.max() <= 1
+
+
+@pytest.mark.parametrize("width", [17, 31, 33])
+def test_the_last_bytes_of_a_row_leave_the_next_row_alone(width):
+    """One lane of the last vector is stored: LLVM would write four bytes."""
+    nodes = [helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "wz", "ys", "z"], ["y"], pads=[1, 1, 1, 1])]
+    w = RANDOM.integers(-99, 99, (2, 1, 3, 3)).astype(np.int8)
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.UINT8, [1, 1, 3, width])],
+                              [helper.make_tensor_value_info("y", TensorProto.UINT8, None)],
+                              [constant("s", np.float32(0.1)), constant("z", np.uint8(128)), constant("w", w),
+                               constant("wz", np.int8(0)), constant("ys", np.float32(9))])
+    given = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    x = RANDOM.integers(0, 99, (1, 1, 3, width)).astype(np.uint8)
+    assert np.array_equal(tw.compile(given)(x), tw.reference(given, [x])[0])

@@ -26,6 +26,7 @@
 #include "support/build_id.h"
 #include "support/diagnostic.h"
 #include "support/str.h"
+#include "target/llvm/lone_lanes.h"
 
 namespace tilewright::target::llvm {
 
@@ -100,6 +101,7 @@ Machine::Machine(const ir::TargetSpec& spec) : passes_(std::make_unique<Passes>(
   p.addPass(ll::createFunctionToLoopPassAdaptor(ll::LICMPass(ll::LICMOptions()),
                                                 /*UseMemorySSA=*/true));
   p.addPass(ll::GVNPass(ll::GVNOptions().setPRE(false).setLoadPRE(false)));
+  p.addPass(LoneLanes());
   p.addPass(ll::ADCEPass());
 }
 

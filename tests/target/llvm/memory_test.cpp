@@ -142,6 +142,34 @@ TEST(Memory, MasksOfAPrefix) {
       }
 }
 
+/// The last vector of a row stores a few elements that were narrowed, and nothing behind them.
+TEST(Memory, MasksOfWhatIsNarrowed) {
+  constexpr int kLanes = 16;
+  for (const char* target : targets())
+    for (const Elem elem : {Elem::I8, Elem::U8, Elem::I16, Elem::U16})
+      for (const int64_t limit : {1, 2, 15, 17, 18, 31}) {
+        SCOPED_TRACE(str(ir::name(elem), " below ", limit, " on ", target));
+        const Buffer in = array("in", Elem::I32, kSize), out = array("out", elem, kSize);
+        const Var i("i");
+        const Expr at = ramp(Expr(i) * kLanes, kLanes);
+        const Expr mask = at < ir::broadcast(Expr(limit), kLanes);
+        const Expr wide = ir::make<ir::Load>({}, in, std::vector<Expr>{at}, mask);
+        const JitKernel kernel =
+            compile(final_func("f", {{in, Access::In}, {out, Access::InOut}},
+                               loop(i, Expr(2), store(out, at, ir::cast(elem, wide), mask))),
+                    parse_target(target));
+        Array x(Elem::I32, kSize), y(elem, kSize);
+        for (int64_t k = 0; k < kSize; ++k) {
+          x.set_bits(k, static_cast<uint64_t>(k + 3));
+          y.set_bits(k, 1);
+        }
+        void* buffers[] = {x.data(), y.data()};
+        kernel.call(buffers);
+        for (int64_t k = 0; k < kSize; ++k)
+          ASSERT_EQ(y.bits_at(k), k < limit ? static_cast<uint64_t>(k + 3) : 1) << k;
+      }
+}
+
 TEST(Memory, ArbitraryMasksAndStrides) {
   for (const Elem elem : kElems) {
     const int lanes = 8;
