@@ -414,8 +414,8 @@ bool Planner::is_known(const ir::Expr& formula) const {
 
 void Planner::nodes(const Function& f, const std::vector<Check>& checks) {
   std::vector<const Check*> pending;
-  for (const Check& c : checks)
-    if (!symbols_.is_early(c.condition)) pending.push_back(&c);
+  for (const Check& c : checks)  // early ones of the main function stand in the prologue
+    if (&f != &graph_.main() || !symbols_.is_early(c.condition)) pending.push_back(&c);
   for (size_t i = 0; i < f.nodes.size(); ++i) {
     const Node& node = f.nodes[i];
     std::erase_if(pending, [&](const Check* c) {

@@ -2,6 +2,7 @@
 #include "graph/indices.h"
 
 #include <algorithm>
+
 namespace tilewright::graph {
 
 ir::Expr in_range(const Dim& index, const Dim& extent) {

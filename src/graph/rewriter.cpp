@@ -142,6 +142,10 @@ ValueId Rewriter::shape_value(const Shape& shape) {
   return builder_.formulas(shape);
 }
 
+void Rewriter::check(const ir::Expr& condition, std::string message) {
+  builder_.graph().checks.push_back({condition, std::move(message), at_->origin});
+}
+
 ValueId Rewriter::reshape(ValueId id, const Shape& shape) {
   if (same(tensor(id)->shape, shape)) return id;
   return call("reshape", {id, shape_value(shape)}, {{"allowzero", int64_t{1}}});

@@ -55,6 +55,8 @@ class Rewriter {
   Call call_of(const Node& n) {
     return Call(builder_.graph(), *n.op, n.attrs, n.inputs, n.origin, n.bodies);
   }
+  /// A condition that must hold when the node that the rule looks at runs.
+  void check(const ir::Expr& condition, std::string message);
   /// A view of the value in another shape of as many elements; itself when it has that shape.
   ValueId reshape(ValueId id, const Shape& shape);
 

@@ -88,6 +88,9 @@ tw_status Context::check_indices(const uint32_t* words) {
   while (!search.function(all, at, at + 1, extent)) at += all.step;
   int64_t index = 0;
   if (const tw_status s = load_element(id, at, index); s != TW_OK) return s;
+  if (extent == 0)
+    return fail(TW_RUN_FAILED, "%s: index %" PRId64 " is out of range: the dimension is empty",
+                module_.name(words[5]), index);
   return fail(TW_RUN_FAILED,
               "%s: index %" PRId64 " is out of range: the dimension has %" PRId64
               " elements, give indices from %" PRId64 " to %" PRId64,

@@ -88,6 +88,48 @@ def test_a_symbolic_extent_is_compared_with():
         module.run([X[:, :3], np.array([[0, 1, 3]])])
 
 
+def branch(node, inputs, constants=()):
+    """if c then `node`(inputs) else -1, with free sizes."""
+    def out(name):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+    yes = helper.make_graph([*constants, node], "yes", [], [out(node.output[0])])
+    no = helper.make_graph([helper.make_node("Constant", [], ["n"], value=numpy_helper.from_array(np.float32([-1])))], "no", [], [out("n")])
+    ports = [helper.make_tensor_value_info("c", TensorProto.BOOL, []), *inputs]
+    graph = helper.make_graph([helper.make_node("If", ["c"], ["y"], then_branch=yes, else_branch=no)], "g", ports, [out("y")])
+    return tw.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
+
+
+def vector(name, size):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, [size])
+
+
+def test_an_index_that_is_a_size_is_checked_where_the_node_runs():
+    shape = helper.make_node("Shape", ["w"], ["s"])
+    module = branch(helper.make_node("Gather", ["x", "s"], ["t"]), [vector("x", "n"), vector("w", "m")], [shape])
+    x, yes, no = np.float32([5, 6, 7]), np.array(True), np.array(False)
+    assert module.run([yes, x, np.zeros(2, np.float32)])[0] == [7]
+    assert module.run([no, x, np.zeros(3, np.float32)])[0] == [-1]
+    with pytest.raises(Exception, match="is out of range: the dimension has"):
+        module.run([yes, x, np.zeros(3, np.float32)])
+
+
+def test_an_index_that_is_always_wrong_harms_only_a_run_that_comes_there():
+    sizes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Add", ["s", "s"], ["s2"])]
+    module = branch(helper.make_node("Gather", ["x", "s2"], ["t"]), [vector("x", "n")], sizes)
+    x = np.float32([5, 6, 7])
+    assert module.run([np.array(False), x])[0] == [-1]
+    with pytest.raises(Exception, match="is out of range: the dimension has"):
+        module.run([np.array(True), x])
+
+
+def test_sizes_that_must_agree_are_checked_in_branches():
+    module = branch(helper.make_node("Add", ["x", "w"], ["t"]), [vector("x", "n"), vector("w", "m")])
+    x, w = np.float32([1, 2, 3]), np.float32([4, 5])
+    assert module.run([np.array(False), x, w])[0] == [-1]
+    with pytest.raises(Exception, match="must be equal"):
+        module.run([np.array(True), x, w])
+
+
 def test_emitted_c_returns_the_number_of_the_node(tmp_path):
     node = helper.make_node("Gather", ["x", "i"], ["y"], name="a */ name")
     compile_model(model(node, np.array([0, 4])), tmp_path, "--emit-c", "m.c")
