@@ -2,6 +2,7 @@
 #include "te/bounds.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "arith/affine.h"
 #include "arith/context.h"
@@ -48,9 +49,31 @@ class StageReads {
           found != extents_.end() && ir::equal(found->second, size))
         return;
     const std::optional<Ends> ends = ends_of(index);
-    if (!ends) return;
+    if (!ends) return check_corners(load, d);
     if (holds(ends->greatest >= size)) refuse(load, d, ends->greatest);
     if (holds(ends->least < Expr(0))) refuse(load, d, ends->least);
+  }
+
+  /// An index that is no such sum, at the ends of its axes: those places are read.
+  void check_corners(const ir::Load& load, size_t d) const {
+    constexpr size_t kMostAxes = 4;
+    const Expr& index = load.indices[d];
+    const std::unordered_set<ir::Var> used = ir::vars_of(index);
+    const std::vector<ir::Var> axes(used.begin(), used.end());
+    const std::optional<int64_t> size = ir::const_int(load.buffer->shape[d]);
+    if (!size || axes.size() > kMostAxes || has_load(index)) return;
+    for (unsigned corner = 0; corner < 1U << axes.size(); ++corner) {
+      ir::VarMap at;
+      for (size_t i = 0; i < axes.size(); ++i) {
+        const auto axis = extents_.find(axes[i]);
+        const auto extent = axis == extents_.end() ? std::nullopt : ir::const_int(axis->second);
+        if (!extent) return;
+        at[axes[i]] = Expr(corner >> i & 1 ? *extent - 1 : 0);
+      }
+      const Expr place = arith::Context().simplify(ir::substitute(index, at));
+      if (const auto known = ir::const_int(place); known && (*known < 0 || *known >= *size))
+        refuse(load, d, place);
+    }
   }
 
   std::optional<Ends> ends_of(const Expr& index) const {
@@ -105,8 +128,9 @@ class StageReads {
          .at = stage_->span,
          .message = str("`", stage_->name(), "` reads `", load.buffer->name,
                         "` out of bounds along dimension ", d),
-         .notes = {str("the index ", ir::print(load.indices[d]), " reaches ", ir::print(place),
-                       ", and the dimension has ", ir::print(load.buffer->shape[d]), " elements")},
+         .notes = {str("the index ", ir::print(load.indices[d]), " reaches ",
+                       ir::print(arith::Context().simplify(place)), ", and the dimension has ",
+                       ir::print(load.buffer->shape[d]), " elements")},
          .help = "make the stage smaller, or read under a guard that says where"});
   }
 

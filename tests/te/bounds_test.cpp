@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "te/te.h"
@@ -65,6 +66,16 @@ TEST_F(TeBounds, RefusesInsideOfAScan) {
   };
   EXPECT_EQ(refusal(x, shifted(1), {}).code, "te.read.outside");
   EXPECT_EQ(refusal(x, shifted(0), {}).code, "");
+}
+
+TEST_F(TeBounds, RefusesFormulasThatAreOutsideAtTheEndOfAnAxis) {
+  const auto code = [&](const std::function<Expr(Var)>& index) {
+    return refusal(A, compute("s", {16}, [&](Var i) { return A(index(i), 0); }), {}).code;
+  };
+  EXPECT_EQ(code([](Var i) { return i % 8 + 1; }), "te.read.outside");
+  EXPECT_EQ(code([](Var i) { return i / 2 + 1; }), "te.read.outside");
+  EXPECT_EQ(code([](Var i) { return max(i, 3) + 5; }), "te.read.outside");
+  EXPECT_EQ(code([](Var i) { return min(i, 7); }), "");
 }
 
 TEST_F(TeBounds, TakesWhatMayBeInside) {
