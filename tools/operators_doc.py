@@ -71,7 +71,7 @@ Where the standard's text is silent, or ONNX's reference evaluator does not do w
 
 | operator | case | what is computed |
 |---|---|---|
-| Resize | `nearest` | positions in f32; with `round_prefer_*`, a position within 1e-5 of the middle of two elements lies in the middle |
+| Resize | `nearest` | positions in f32; with `round_prefer_*`, a position within 1e-5 of the middle of two elements lies in the middle. `half_pixel_symmetric` with `floor` or `ceil` may take the neighbour of ONNX Runtime's element where a position is a whole number but for the last bit |
 | Resize | `align_corners` with a fractional scale | corners are those of the whole result, as the text says. From opset 19 on, an axis that shrinks in `linear` or `cubic` mode of a node without `nearest_mode` (exporters write it always) takes the length before rounding, as ONNX's own cases do |
 | Resize | `tf_crop_and_resize` with scales | the length of the result, not that before rounding |
 | Resize | `pytorch_half_pixel`, result of length 1 | position 0, as the text says |

@@ -102,8 +102,9 @@ tw_value* plain_value(tw_module* module, const nb::handle& object, const tw_port
 void require_ok(tw_status status, const tw_context* context) {
   if (status == TW_OK) return;
   refuse_value("python.run.failed", tw_error_text(context),
-               status == TW_BAD_INPUT
-                   ? "give what `Module.inputs` lists"
+               status == TW_BAD_INPUT ? "give what `Module.inputs` lists"
+               : status == TW_RUN_FAILED
+                   ? "give inputs of other sizes or values"
                    : "look at the inputs; if they are right, please report this");
 }
 

@@ -29,10 +29,13 @@ std::vector<Type> infer(const Call& call) {
   need_min_rank(call, 0, 1);
   const int axis = normal_axis(call, attrs.axis, call.rank(0));
   Shape shape = call.shape(0);
+  const Dim extent = shape[static_cast<size_t>(axis)];
   if (attrs.keepdims)
     shape[static_cast<size_t>(axis)] = Dim(1);
   else
     shape.erase(shape.begin() + axis);
+  call.check(ir::logical_or(extent > Dim(0), ir::eq(graph::elements(shape), Dim(0))),
+             "an axis without elements has no greatest or least one");
   return {tensor_of(ir::Elem::I64, shape)};
 }
 

@@ -113,7 +113,7 @@ void concat_from_onnx(const OnnxNode& n, Builder& g) {
   n.need(0);
   // The offset of each input is the sum of all extents before it, so that what a kernel of
   // thousands computes would be without end.
-  constexpr size_t kMostKnown = 256, kMostUnknown = 64;
+  constexpr size_t kMostKnown = 256, kMostUnknown = 16;
   const AxisAttrs attrs{n.attr_int("axis", 1)};
   const auto has_known_extent = [&](ValueId id) {
     const Shape& shape = g.tensor(id).shape;

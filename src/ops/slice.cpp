@@ -30,7 +30,8 @@ std::vector<Dim> list(const Call& call, size_t i) {
   for (size_t other = 1; other < call.inputs() && !count; ++other)
     if (call.has(other) && call.rank(other) == 1) count = ir::const_int(call.shape(other)[0]);
   call.check(ir::eq(call.shape(i)[0], Dim(count.value_or(1))),
-             str("input ", i, " of Slice has ", count.value_or(1), " elements"));
+             str("input ", i, " of Slice must have ", count.value_or(1),
+                 count.value_or(1) == 1 ? " element" : " elements"));
   std::vector<Dim> out;
   for (int64_t k = 0; k < count.value_or(1); ++k) out.push_back(call.element(i, k));
   return out;

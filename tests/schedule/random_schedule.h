@@ -204,8 +204,9 @@ inline void random_stagger(Schedule& s, Random& random, const std::string& produ
     s.merge(made[1], used[1]);
 }
 
-/// Tries `count` random steps; gives how many were accepted.
-inline int random_steps(Schedule& s, Random& random, int count) {
+/// Tries `count` random steps; gives how many were accepted. Without `hardware` no loop is bound to
+/// blocks or threads, which a CPU has not.
+inline int random_steps(Schedule& s, Random& random, int count, bool hardware = true) {
   int accepted = 0;
   for (int i = 0; i < count; ++i) {
     std::vector<std::string> blocks;
@@ -371,6 +372,7 @@ inline int random_steps(Schedule& s, Random& random, int count) {
           break;
         case 39:
         case 40:
+          if (!hardware) break;
           s.bind(loop, random.pick(std::vector<ir::ThreadAxis>{
                            ir::ThreadAxis::BlockX, ir::ThreadAxis::BlockY, ir::ThreadAxis::ThreadX,
                            ir::ThreadAxis::ThreadY}));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "arith/affine.h"
+#include "arith/context.h"
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/rewrite.h"
@@ -73,8 +74,9 @@ Stmt in_vectors(const ir::For& loop, int64_t width) {
 }  // namespace
 
 ir::LoopFunc with_rows_in_vectors(const ir::LoopFunc& func, const ir::TargetSpec& spec) {
+  const arith::Context context(func);
   const auto rows = [&](const ir::For& loop, auto& self) -> Stmt {
-    const int bits = row_bits(loop);
+    const int bits = context.can_prove(Expr(0) <= loop.extent) ? row_bits(loop) : 0;
     const int64_t lanes = bits ? std::max(spec.lanes(bits), 1) : 1;
     const auto known = ir::const_int(loop.extent);
     const int64_t width = known && *known < kVectors * lanes ? lanes : kVectors * lanes;

@@ -20,7 +20,8 @@ inline std::string check_native_case(uint64_t seed, const ir::TargetSpec& spec) 
   schedule::Random random(seed);
   schedule::Schedule s(lower::to_blocks(schedule::random_program(random, false)),
                        schedule::random_instructions());
-  schedule::random_steps(s, random, static_cast<int>(random.in(1, 12)));
+  schedule::random_steps(s, random, static_cast<int>(random.in(1, 12)),
+                         /*hardware=*/false);
   ir::LoopFunc final;
   try {
     lower::PassContext context;
