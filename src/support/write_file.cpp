@@ -11,7 +11,7 @@ void require_written(const std::string& problem) {
                .at = {},
                .message = problem,
                .notes = {},
-               .help = "name a place where you may write and that has room; what was there before "
+               .help = "name a place where you may write and that has room; a file that was there "
                        "is as it was"});
 }
 
