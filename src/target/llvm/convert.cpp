@@ -242,10 +242,27 @@ ll::Value* int_to_float(Lanes& b, Elem from, Elem to, ll::Value* v) {
   return narrow(b, to, round_to_odd_f32(b, exact));
 }
 
+/// LLVM takes the saturating conversions of x86 apart, lane by lane. What lies above the range is
+/// selected away, so that its conversion may be poison; what lies below gives the lowest number.
+ll::Value* saturated_in_lanes(Lanes& b, Elem to, ll::Value* v) {
+  const bool is_signed = ir::is_signed(to);
+  ll::Type* from = v->getType();
+  ll::Type* t = b.like(v, b.element(to));
+  ll::Value* low = b.real(from, static_cast<double>(ir::int_min(to)));
+  ll::Value* beyond = b.real(from, std::ldexp(1.0, ir::bits(to) - (is_signed ? 1 : 0)));
+  ll::Value* clamped = b.CreateSelect(b.CreateFCmpOLT(v, low), low, v);
+  ll::Value* number = is_signed ? b.CreateFPToSI(clamped, t) : b.CreateFPToUI(clamped, t);
+  ll::Value* highest = b.integer(t, static_cast<uint64_t>(ir::int_max(to)));
+  number = b.CreateSelect(b.CreateFCmpOGE(v, beyond), highest, number);
+  return b.CreateSelect(b.CreateFCmpUNO(v, v), b.integer(t, 0), number);
+}
+
 /// Truncates, saturates, NaN gives 0.
 ll::Value* float_to_int(Lanes& b, Elem to, ll::Value* v) {
   const bool is_signed = ir::is_signed(to);
   if (ir::bits(to) >= 32) {
+    if (Lanes::lanes_of(v) > 1 && b.spec.isa.has(ir::Isa::Avx2))
+      return saturated_in_lanes(b, to, v);
     ll::Type* t = b.like(v, b.element(to));
     return b.CreateIntrinsic(is_signed ? ll::Intrinsic::fptosi_sat : ll::Intrinsic::fptoui_sat,
                              {t, v->getType()}, {v});
