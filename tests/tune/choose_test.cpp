@@ -172,6 +172,16 @@ const Kernel kKernels[] = {
      "te g(A: f32[70, 37], x: f32[1, 70], b: f32[37]) {\n"
      "  y[i in 1, j in 37] = sum(k in 70) x[i, k] * A[k, j]\n"
      "  z[i in 1, j in 37] = y[i, j] + b[j]\n  return z\n}"},
+    {"transposition", "te t(A: f32[37, 29]) {\n  B[i in 29, j in 37] = A[j, i]\n  return B\n}"},
+    {"transposition_of_bytes_of_images",
+     "te t(A: u8[2, 19, 3, 8]) {\n"
+     "  B[n in 2, y in 3, x in 8, c in 19] = A[n, c, y, x]\n  return B\n}"},
+    {"transposition_of_a_window_and_a_sum",
+     "te t(A: f32[20, 31], C: f32[3, 9, 10]) {\n"
+     "  B[n in 3, i in 9, j in 10] = A[j + n, i + 11] * C[n, i, j] + C[n, j % 9, i]\n"
+     "  return B\n}"},
+    {"transposition_with_itself",
+     "te t(A: f32[24, 24]) {\n  B[i in 24, j in 24] = A[i, j] + A[j, i]\n  return B\n}"},
     {"dot", "te d(A: f32[131], B: f32[131]) {\n  C[] = sum(k in 131) A[k] * B[k]\n  return C\n}"},
     {"outer_product",
      "te o(A: f32[13], B: f32[19]) {\n  C[i in 13, j in 19] = A[i] * B[j]\n  return C\n}"},

@@ -5,6 +5,7 @@
 #include "tune/choose/attempt.h"
 #include "tune/choose/lanes.h"
 #include "tune/choose/strides.h"
+#include "tune/choose/transpose.h"
 
 namespace tilewright::tune {
 
@@ -54,38 +55,6 @@ int64_t interleaved(int64_t operations, const ir::TargetSpec& spec) {
 /// Vectors of a row that is short enough to do without a loop over them.
 constexpr int64_t kShortRow = 4;
 
-// Blocks of eight columns and lanes are transposed in registers.
-constexpr int64_t kBlock = 8;
-
-/// The iterator along which a load is contiguous that jumps from lane to lane: the two make a
-/// transposition. Both have to fill whole blocks.
-std::optional<size_t> turned_iter(const Stage& stage, size_t lane, const Sizes& sizes) {
-  const auto& iters = stage.block->iters;
-  const auto whole = [&](size_t i) {
-    const auto known = ir::const_int(iters[i].extent);
-    return known && *known % kBlock == 0;
-  };
-  if (!whole(lane)) return std::nullopt;
-  for (const ir::Load* l : stage.loads()) {
-    const auto step = stride(l->buffer, l->indices, iters[lane].var, sizes);
-    if (!step || *step % kBlock != 0 || *step == 0) continue;
-    for (size_t i = 0; i < iters.size(); ++i)
-      if (i != lane && whole(i) && stride(l->buffer, l->indices, iters[i].var, sizes) == 1)
-        return i;
-  }
-  return std::nullopt;
-}
-
-/// for i { for j { B[i, j] = A[j, i] } }, in blocks of eight columns and rows.
-void transpose_blocks(Schedule& s, const std::string& name, size_t lane, size_t column) {
-  const std::vector<LoopRef> loops = s.loops(s.block(name));
-  const auto [l0, l1] = s.split<2>(loops[lane], {kOpen, kBlock});
-  const auto [c0, c1] = s.split<2>(loops[column], {kOpen, kBlock});
-  s.reorder({c0, l0, c1, l1});
-  s.unroll(c1);
-  s.vectorize(l1);
-}
-
 }  // namespace
 
 void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& spec,
@@ -99,10 +68,10 @@ void schedule_map(Schedule& s, const std::string& name, const ir::TargetSpec& sp
   int64_t cost = 0;
   for (const ir::Expr& value : stage.values()) cost += operations(value);
   const size_t lane = best_lane_iter(stage, sizes), count = stage.loops.size();
-  if (const auto column = turned_iter(stage, lane, sizes);
-      column && choices.yes(name + ".turned", true) &&
-      attempt(s, [&] { transpose_blocks(s, name, lane, *column); }))
-    return run_parallel(s, name, count, stage.work(sizes), spec);
+  if (const auto turned = transposition_of(stage, lane, sizes);
+      turned && choices.yes(name + ".turned", true) &&
+      attempt(s, [&] { schedule_transposition(s, stage, *turned, lanes, spec); }))
+    return;
   const int64_t vectors = choices.number(name + ".vectors", interleaved(cost, spec), {1, 2, 4, 8});
   size_t outer = count - 1;
   const auto as_vectors_of = [&](size_t together) {
