@@ -102,6 +102,9 @@ class Emitter {
   ll::Value* load_spread(const Access& a, const LaneIndex& lanes, ll::Value* mask,
                          FunctionRef<ll::Value*(const ir::Expr&, ll::Value*)> contiguous);
   ll::Value* load_column(const Place& place, const Access& a, const LaneIndex& lanes);
+  ll::Value* load_repeated(
+      const Access& a, ll::Value* mask,
+      FunctionRef<ll::Value*(ll::Value* first, int lanes, ll::Value* mask)> contiguous);
   void store_lanes(const Place& place, const Access& a, ll::Value* value);
   ll::Value* guarded_element(const ir::Guard& e);
   ll::Value* load_element(const Place& place, ir::Elem elem, ll::Value* index);

@@ -301,6 +301,61 @@ ll::Value* Emitter::load_spread(
   return parts[0].value;
 }
 
+namespace {
+
+/// Lanes that are `first / times + rest`, with one more in each following lane of the dividend.
+struct Repeated {
+  Expr first, rest;
+  int64_t times = 0;
+};
+
+std::optional<Repeated> repeated(const Expr& index) {
+  const auto* b = index.as<ir::Binary>();
+  if (!b) return std::nullopt;
+  const std::optional<LaneIndex> x = lane_index(b->a), y = lane_index(b->b);
+  if (b->op == ir::BinaryOp::Div && x && x->stride == 1 && y && y->stride == 0) {
+    const std::optional<int64_t> times = ir::const_int(y->base);
+    if (times && *times > 1) return Repeated{x->base, Expr(0), *times};
+  }
+  if (b->op != ir::BinaryOp::Add) return std::nullopt;
+  std::optional<Repeated> found = repeated(x ? b->b : b->a);
+  const std::optional<LaneIndex>& same = x ? x : y;
+  if (!found || !same || same->stride != 0) return std::nullopt;
+  found->rest = found->rest + same->base;
+  return found;
+}
+
+}  // namespace
+
+/// Lanes that repeat: each element once, as a shorter vector, which is then spread. Null when the
+/// places are not known to be so.
+///   x[ramp(8 * i, 1, 8) / 2]   a0 a1 a2 a3  ->  a0 a0 a1 a1 a2 a2 a3 a3
+ll::Value* Emitter::load_repeated(
+    const Access& a, ll::Value* mask,
+    FunctionRef<ll::Value*(ll::Value* first, int lanes, ll::Value* mask)> contiguous) {
+  const std::optional<Repeated> from = repeated(a.indices[0]);
+  if (!from || !std::has_single_bit(static_cast<uint64_t>(from->times)) ||
+      a.lanes % from->times != 0 || a.lanes == from->times)
+    return nullptr;
+  ll::Value* first = expr(from->first);
+  const auto shift = static_cast<unsigned>(std::countr_zero(static_cast<uint64_t>(from->times)));
+  const ll::KnownBits bits = ll::computeKnownBits(first, module_.getDataLayout());
+  if (bits.countMinTrailingZeros() < shift) return nullptr;
+  const int times = static_cast<int>(from->times), count = a.lanes / times;
+  ll::Value* some = nullptr;  // an element is read when any of its lanes is
+  for (int k = 0; mask && k < times; ++k) {
+    std::vector<int> own;
+    for (int i = 0; i < count; ++i) own.push_back(i * times + k);
+    ll::Value* part = b_.CreateShuffleVector(mask, own);
+    some = some ? b_.CreateOr(some, part) : part;
+  }
+  first = b_.CreateAdd(b_.CreateAShr(first, shift), expr(from->rest));
+  std::vector<int> spread;
+  for (int i = 0; i < a.lanes; ++i) spread.push_back(i / times);
+  ll::Value* value = b_.CreateShuffleVector(contiguous(first, count, some), spread);
+  return mask ? b_.CreateSelect(mask, value, ll::Constant::getNullValue(value->getType())) : value;
+}
+
 /// A masked access is made of as many as there are registers: `part` gets the type, the first lane,
 /// the pointer, which need not lie in the buffer, and the mask of each. LLVM 22 for AVX2 would cut
 /// wider ones itself, but where it finds all lanes of one half off it reads them without a mask, or
@@ -365,6 +420,13 @@ ll::Value* Emitter::load_lanes(const Place& place, const Access& a) {
   }
   if (lanes && (lanes->stride == 2 || lanes->stride == 4) && a.lanes >= lanes->stride)
     return load_spread(a, *lanes, mask, contiguous);
+  const auto shorter = [&](ll::Value* first, int count, ll::Value* m) -> ll::Value* {
+    if (m) return masked_load(place, elem, first, m);
+    ll::Type* part = b_.memory_type({elem, count});
+    return tag(b_.CreateAlignedLoad(part, address(place, elem, first), align), place);
+  };
+  if (!lanes)
+    if (ll::Value* spread = load_repeated(a, mask, shorter)) return spread;
   if (lanes && !mask) {
     if (lanes->stride == 0) return b_.splat(load_element(place, elem, expr(lanes->base)), a.lanes);
     if (ll::Value* column = load_column(place, a, *lanes)) return column;

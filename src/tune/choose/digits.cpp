@@ -48,6 +48,13 @@ std::optional<Expr> divisor_of(const Expr& value, const ir::Var& var) {
   return by;
 }
 
+/// Quotients by 2 and 4 are vectors whose lanes repeat: better than rows as short as that.
+bool repeats_in_lanes(const Expr& value, const Expr& by) {
+  bool remains = false;
+  ir::walk(value, [&](const ir::Binary& b) { remains = remains || b.op == BinaryOp::Mod; });
+  return !remains && (ir::is_const(by, 2) || ir::is_const(by, 4));
+}
+
 std::optional<Division> division_of(const Stage& stage, const arith::Context& context) {
   const auto& iters = stage.block->iters;
   const Expr value = stage.values()[0];
@@ -56,7 +63,7 @@ std::optional<Division> division_of(const Stage& stage, const arith::Context& co
     const bool moves = by && std::ranges::any_of(iters, [&](const ir::BlockIter& it) {
                          return ir::uses(*by, it.var);
                        });
-    if (!by || moves) continue;
+    if (!by || moves || (i + 1 == iters.size() && repeats_in_lanes(value, *by))) continue;
     const Expr quotients = context.simplify(iters[i].extent / *by);
     if (context.can_prove(*by >= 1) && context.can_prove_equal(quotients * *by, iters[i].extent))
       return Division{i, *by, quotients};

@@ -107,6 +107,24 @@ TEST(Memory, ColumnsOfAMatrix) {
       }
 }
 
+TEST(Memory, LanesThatRepeat) {
+  const auto some = [](int i) { return i % 3 == 1; };
+  for (const Elem elem : kElems)
+    for (const int lanes : {4, 16, 32})
+      for (const int64_t times : {2, 3, 4, 8})
+        for (const int64_t first : {0, 8, 24, 5}) {
+          SCOPED_TRACE(str("times ", times, " first ", first));
+          const Expr index = ir::broadcast(Expr(7), lanes) +
+                             ramp(first, lanes) / ir::broadcast(Expr(times), lanes);
+          const auto at = [=](int i) { return 7 + (first + i) / times; };
+          check_load(elem, lanes, index, {}, at, kAll);
+          const Expr on = ir::make<ir::Binary>({}, ir::BinaryOp::Eq,
+                                               ramp(0, lanes) % ir::broadcast(Expr(3), lanes),
+                                               ir::broadcast(Expr(1), lanes));
+          check_load(elem, lanes, index, on, at, some);
+        }
+}
+
 TEST(Memory, Transposition) {
   constexpr int kLanes = 8;
   for (const char* target : targets()) {
