@@ -135,17 +135,26 @@ te::Tensor extrapolated(const Call& call, const te::Tensor& t, const std::vector
   });
 }
 
-/// A scale that is a whole number repeats each element: no table is needed.
-std::optional<int64_t> repeats(const ResizeAttrs& attrs, const Axis& a) {
-  const bool plain =
-      (attrs.coordinates == Coordinates::Asymmetric && attrs.nearest == NearestMode::Floor) ||
-      (attrs.coordinates == Coordinates::HalfPixel &&
-       (attrs.nearest == NearestMode::RoundPreferFloor ||
-        attrs.nearest == NearestMode::RoundPreferCeil));
-  if (!plain || attrs.scales.empty()) return std::nullopt;
-  const double scale = attrs.scales[a.d];
-  if (scale < 1 || scale != std::floor(scale)) return std::nullopt;
-  return static_cast<int64_t>(scale);
+/// Which element output o takes when no table is needed: a whole scale repeats each element, and
+/// one over a whole number takes every so many. Nothing for other scales.
+std::optional<Expr> evenly(const ResizeAttrs& attrs, const Axis& a, const Expr& o) {
+  if (attrs.scales.empty()) return std::nullopt;
+  const bool corners = attrs.coordinates == Coordinates::Asymmetric;
+  if (!corners && attrs.coordinates != Coordinates::HalfPixel) return std::nullopt;
+  const double scale = attrs.scales[a.d], step = 1 / scale;
+  if (scale >= 1 && scale == std::floor(scale)) {
+    const bool rounds = attrs.nearest == NearestMode::RoundPreferFloor ||
+                        attrs.nearest == NearestMode::RoundPreferCeil;
+    if (corners ? attrs.nearest != NearestMode::Floor : !rounds) return std::nullopt;
+    return o / static_cast<int64_t>(scale);
+  }
+  if (scale > 1 || step != std::floor(step)) return std::nullopt;
+  const auto whole = static_cast<int64_t>(step);
+  if (corners) return o * whole;
+  // The middle of `whole` elements: that between two, when they are even, is rounded.
+  const bool up =
+      attrs.nearest == NearestMode::RoundPreferCeil || attrs.nearest == NearestMode::Ceil;
+  return o * whole + (up ? whole / 2 : (whole - 1) / 2);
 }
 
 std::vector<te::Tensor> define_nearest(const Call& call) {
@@ -153,7 +162,7 @@ std::vector<te::Tensor> define_nearest(const Call& call) {
   const std::vector<Axis> axes = axes_of(call, ir::Elem::F32);
   std::vector<std::optional<te::Tensor>> tables(axes.size());
   for (size_t k = 0; k < axes.size(); ++k) {
-    if (repeats(attrs, axes[k])) continue;
+    if (evenly(attrs, axes[k], 0)) continue;
     tables[k] = te::compute(str("from", axes[k].d), {Expr(axes[k].out)}, [&](const te::Var& o) {
       const Expr x = nearest(source(axes[k], attrs, o), attrs.nearest);
       return clamped(te::cast(ir::Elem::I64, x), axes[k].in);
@@ -164,7 +173,7 @@ std::vector<te::Tensor> define_nearest(const Call& call) {
         At at = indices_of(point);
         for (size_t k = 0; k < axes.size(); ++k) {
           Expr& i = at[axes[k].d];
-          i = tables[k] ? (*tables[k])(i) : i / *repeats(attrs, axes[k]);
+          i = tables[k] ? (*tables[k])(i) : *evenly(attrs, axes[k], i);
         }
         return call.in(0).at(at);
       });

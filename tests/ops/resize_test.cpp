@@ -39,6 +39,25 @@ TEST(Resize, NearestModesDifferAtHalves) {
   EXPECT_EQ(run("round_prefer_ceil"), (Numbers{1, 2, 2, 2}));
 }
 
+TEST(Resize, NearestTakesEverySoManyOfAWholeStep) {
+  Numbers given;
+  for (int i = 0; i < 23; ++i) given.push_back(i);
+  for (const char* coordinates : {"asymmetric", "half_pixel"})
+    for (const char* mode : {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"})
+      for (const double scale : {0.5, 0.25}) {
+        const TestNode by_table{
+            .op = "Resize",
+            .attributes = {{"coordinate_transformation_mode", std::string(coordinates)},
+                           {"nearest_mode", std::string(mode)}}};
+        TestNode evenly = by_table;
+        evenly.constants = {2};
+        const auto scales = floats({1}, {scale});
+        EXPECT_EQ(resized(evenly, floats({23}, given), scales, kNone),
+                  resized(by_table, floats({23}, given), scales, kNone))
+            << coordinates << ' ' << mode << ' ' << scale;
+      }
+}
+
 TEST(Resize, LinearInterpolatesAndClampsAtTheBorder) {
   EXPECT_EQ(resized({.op = "Resize", .attributes = {{"mode", std::string("linear")}}},
                     floats({2}, {0, 4}), kNone, ints({1}, {4})),
