@@ -110,15 +110,13 @@ class StageReads {
     return found;
   }
 
-  /// Is it true whenever the stage computes anything?
+  /// Is it true for all sizes? A stage that may be empty may read nothing.
   bool holds(const Expr& condition) const {
     const std::optional<int64_t> known = ir::const_int(condition);
     if (known) return *known != 0;
     arith::Context context;
     for (const ir::Symbol& s : symbols_)
       context.bind(s.var, arith::Interval{s.min, s.max}, s.divisor);
-    for (const auto& [var, extent] : extents_)
-      if (!ir::const_int(extent)) context.assume(extent >= Expr(1));
     return context.can_prove(condition);
   }
 
