@@ -147,6 +147,7 @@ typedef struct tw_dim {
   int64_t value;      /* −1: not constant */
   const char* symbol; /* its name or formula; "" when only a run can tell */
   int64_t min, max, divisor;
+  int64_t preset; /* inputs with a default: what the dimension is there, else −1 */
 } tw_dim;
 
 typedef struct tw_port {
@@ -157,6 +158,8 @@ typedef struct tw_port {
   int32_t rank;
   int32_t alignment; /* bytes that the data's address must be a multiple of */
   int32_t donor;     /* outputs: the input that may be donated to it, or −1 */
+  /* Inputs: 1 when the module has a tensor for it, which is taken when the input is not set. */
+  int32_t has_default;
 } tw_port;
 
 TW_API int32_t tw_input_count(const tw_module* module);
@@ -243,7 +246,8 @@ TW_API void tw_context_release(tw_context* context);
 /* The storage may be reused for an output (tw_port.donor): its content is lost by the run. */
 #define TW_DONATE 1u
 
-/* The data must stay until the run has ended; it is not copied. */
+/* The data must stay until the run has ended; it is not copied. NULL instead of a tensor: the
+ * input's default again (tw_port.has_default). */
 TW_API tw_status tw_set_input(tw_context* context, int32_t index, const tw_tensor* tensor,
                               uint32_t flags);
 /* Only its shape, to ask for output shapes. */

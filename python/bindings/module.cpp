@@ -117,6 +117,17 @@ class Module {
     return out;
   }
 
+  /// Names of the inputs that a run may leave out.
+  nb::list defaults() const {
+    nb::list out;
+    for (int32_t i = 0; i < tw_input_count(module_); ++i) {
+      tw_port port;
+      require_ok(tw_input_port(module_, i, &port), nullptr);
+      if (port.has_default != 0) out.append(nb::str(port.name));
+    }
+    return out;
+  }
+
   nb::dict metadata() const {
     nb::dict out;
     for (int32_t i = 0; i < tw_metadata_count(module_); ++i) {
@@ -127,10 +138,15 @@ class Module {
     return out;
   }
 
+  /// None, or too few, stands for an input's default.
   nb::list run(const nb::list& inputs) {
     const Lease lease(*this);
     tw_context* context = lease.context;
-    for (size_t i = 0; i < inputs.size(); ++i) set(context, static_cast<int32_t>(i), inputs[i]);
+    for (int32_t i = 0; i < tw_input_count(module_); ++i)
+      if (static_cast<size_t>(i) < inputs.size())
+        set(context, i, inputs[static_cast<size_t>(i)]);
+      else
+        set(context, i, nb::none());
     tw_status status;
     {
       const Unlocked unlocked;
@@ -186,6 +202,10 @@ class Module {
   void set(tw_context* context, int32_t i, const nb::handle& object) {
     tw_port port;
     require_ok(tw_input_port(module_, i, &port), nullptr);
+    if (port.has_default != 0 && object.is_none()) {
+      require_ok(tw_set_input(context, i, nullptr, 0), context);
+      return;
+    }
     if (port.kind == TW_TENSOR && nb::isinstance<nb::tuple>(object)) {
       const nb::tuple parts = nb::cast<nb::tuple>(object);
       const auto elem = nb::cast<std::string>(parts[0]);
@@ -230,6 +250,7 @@ void bind_module(nb::module_& m) {
       .def("save", &Module::save, nb::arg("path"))
       .def("inputs", [](const Module& module) { return module.ports(true); })
       .def("outputs", [](const Module& module) { return module.ports(false); })
+      .def("defaults", &Module::defaults)
       .def("metadata", &Module::metadata)
       .def("run", &Module::run, nb::arg("inputs"));
 }

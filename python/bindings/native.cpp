@@ -73,11 +73,15 @@ nb::object object_of(const graph::Constant& c) {
 }
 
 nb::list reference(const nb::object& model, const nb::list& inputs) {
+  const graph::Graph graph = read(model, {});
   std::vector<graph::Constant> constants;
-  for (const nb::handle& value : inputs) constants.push_back(constant_of(value));
+  for (const nb::handle& value : inputs)
+    constants.push_back(value.is_none() ? graph::Constant() : constant_of(value));
+  for (size_t i = constants.size();
+       i < graph.main().inputs.size() && graph.defaults.contains(graph.main().inputs[i]); ++i)
+    constants.emplace_back();
   nb::list out;
-  for (const graph::Constant& c : driver::run_reference(read(model, {}), constants))
-    out.append(object_of(c));
+  for (const graph::Constant& c : driver::run_reference(graph, constants)) out.append(object_of(c));
   return out;
 }
 

@@ -103,9 +103,12 @@ def load(twm: Union[Path, bytes], threads: int = 0) -> Module:
     return Module(_native.Module(twm if isinstance(twm, bytes) else _errors.path("twm", twm), _errors.count("threads", threads)))
 
 
-def reference(model: Model, inputs: Sequence[Input]) -> list[Output]:
-    """Runs a model operator by operator with the interpreter: slow, and what all else is compared with."""
-    native = [to_native(x if hasattr(x, "__dlpack__") else np.asarray(x)) for x in inputs]
+def reference(model: Model, inputs: Sequence[Optional[Input]]) -> list[Output]:
+    """Runs a model operator by operator with the interpreter: slow, and what all else is compared with.
+
+    None, or nothing at the end of the list, stands for the default of an input that has one.
+    """
+    native = [x if x is None else to_native(x if hasattr(x, "__dlpack__") else np.asarray(x)) for x in inputs]
     with path_or_bytes(model) as given:
         return [from_native(y) for y in _native.reference(given, native)]
 
@@ -117,30 +120,34 @@ class Module:
         self._native = native
         self.inputs: list[Port] = self._native.inputs()
         self.outputs: list[Port] = self._native.outputs()
+        self.defaults: list[str] = self._native.defaults()  # names of inputs that a run may leave out
         self.metadata: dict[str, str] = {k: v.decode(errors="replace") for k, v in self._native.metadata().items()}
         # Ports that are maps to the user, and rows of a tensor to the module.
         self._keys = {k.removeprefix(_MAP): json.loads(v) for k, v in self.metadata.items() if k.startswith(_MAP)}
 
-    def run(self, inputs: Union[Mapping[str, Input], Sequence[Input]]) -> list[Output]:
+    def run(self, inputs: Union[Mapping[str, Input], Sequence[Optional[Input]]]) -> list[Output]:
         """Takes {name: array} or a list in the order of `inputs`; gives a list in the order of `outputs`.
+
+        Inputs that `defaults` names may be left out, in a list by None or at its end.
 
         Arrays of any library that knows DLPack or NumPy's protocols are read where they lie, unless they are not contiguous.
         The outputs are NumPy arrays, which other libraries take over by DLPack, bf16 too.
         """
         if isinstance(inputs, Mapping):
-            missing = [name for name, _, _ in self.inputs if name not in inputs]
+            missing = [name for name, _, _ in self.inputs if name not in inputs and name not in self.defaults]
             unknown = [name for name in inputs if name not in {i[0] for i in self.inputs}]
             if missing or unknown:
                 raise _errors.wrong_value("python.run.names", f"inputs missing: {missing}, not known: {unknown}",
                                   f"give an array for each of {[i[0] for i in self.inputs]}")
-            inputs = [inputs[name] for name, _, _ in self.inputs]
+            inputs = [inputs.get(name) for name, _, _ in self.inputs]
         if not hasattr(inputs, "__len__") or not hasattr(inputs, "__getitem__") or isinstance(inputs, (str, bytes)):
             raise _errors.wrong_kind("python.run.inputs", f"the inputs are {inputs!r}, a {type(inputs).__name__}",
                              f"give a list of arrays for {[i[0] for i in self.inputs]}, or a dict by these names")
-        if len(inputs) != len(self.inputs):
+        if not len(self.inputs) - len(self.defaults) <= len(inputs) <= len(self.inputs):
             raise _errors.wrong_value("python.run.count", f"the model has {len(self.inputs)} inputs, {len(inputs)} were given",
                               f"give an array for each of {[i[0] for i in self.inputs]}")
-        native = [self._to_native(x, name, elem) for x, (name, elem, _) in zip(inputs, self.inputs)]
+        native = [None if x is None and name in self.defaults else self._to_native(x, name, elem)
+                  for x, (name, elem, _) in zip(inputs, self.inputs)]
         outputs = [from_native(y) for y in self._native.run(native)]
         return [to_maps(y, self._keys[name]) if name in self._keys else y for y, (name, _, _) in zip(outputs, self.outputs)]
 

@@ -27,13 +27,7 @@ std::vector<Constant> in_order(const Graph& model,
     const std::string& name = model.value(id).name;
     const auto found =
         std::find_if(inputs.begin(), inputs.end(), [&](const auto& t) { return t.name == name; });
-    if (found == inputs.end())
-      throw Error({.code = "driver.input.name",
-                   .at = {},
-                   .message = str("input `", name, "` is missing"),
-                   .notes = {},
-                   .help = "name the arrays of the file after the inputs"});
-    out.push_back(found->value);
+    out.push_back(found == inputs.end() ? Constant() : found->value);  // or its default
   }
   return out;
 }

@@ -194,10 +194,7 @@ Explanation explain(LoadedModule& module, const ExplainOptions& options, const G
   else
     module.set_inputs(options.inputs);
   module.run();  // says what is wrong with the inputs
-  std::vector<std::vector<int64_t>> shapes;
-  for (const graph::Constant& input : module.inputs()) shapes.push_back(input->shape);
-
-  PlanSteps plan = plan_steps(loaded.view(), loaded.variant(), shapes);
+  PlanSteps plan = plan_steps(loaded.view(), loaded.variant(), module.input_shapes());
   Explanation e;
   e.values = std::move(plan.values);
   e.names.resize(e.values.size());

@@ -182,7 +182,10 @@ class Writer {
 
   std::string header() const {
     std::string ports, run;
-    for (const CPort& p : inputs_) ports += str(" *   input  ", p.name, ": ", p.shape(), "\n");
+    for (const CPort& p : inputs_)
+      ports +=
+          str(" *   input  ", p.name, ": ", p.shape(),
+              p.port->preset != kNone ? "; 0: its default, whose dimensions count then" : "", "\n");
     for (const CPort& p : outputs_) ports += str(" *   output ", p.name, ": ", p.shape(), "\n");
     if (!not_tensor_.empty())
       run = str("/* `", not_tensor_,
@@ -249,7 +252,8 @@ class Writer {
       out += str("  int64_t ", p.dims, "[] = {", dims.empty() ? "0" : dims, "};\n",
                  "  const tw_tensor ", p.tensor, " = tw_make_tensor((void*)", p.name, ", ",
                  enum_name(p.port->type.elem), ", ", p.port->dims.size(), ", ", p.dims, ");\n",
-                 "  if (status == TW_OK) status = tw_set_input(context, ", i, ", &", p.tensor,
+                 "  if (status == TW_OK) status = tw_set_input(context, ", i, ", ",
+                 p.port->preset != kNone ? p.name + " == 0 ? 0 : " : std::string(), "&", p.tensor,
                  ", 0);\n");
     }
     return out + "  return status;\n}\n";

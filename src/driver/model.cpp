@@ -106,6 +106,19 @@ void require_known(const std::vector<std::string>& skipped) {
   }
 }
 
+/// Models that were exported when every weight had to be an input are slow without a reason that
+/// their user could see.
+void warn_of_defaults(const graph::Graph& graph, const ModelOptions& options) {
+  constexpr size_t kSmall = size_t{1} << 20;
+  size_t bytes = 0;
+  for (const auto& [id, content] : graph.defaults) bytes += content->bytes.size();
+  if (options.warn && bytes > kSmall)
+    options.warn(str(graph.defaults.size(), " inputs have defaults, ", bytes >> 20,
+                     " MiB together (`", graph.value(graph.defaults.begin()->first).name,
+                     "`, ...): a run may give others, so they are neither folded nor packed; if "
+                     "none does, remove them from the inputs of the model's graph"));
+}
+
 int64_t constant_bytes(const graph::Graph& graph) {
   int64_t sum = 0;
   for (const graph::Value& v : graph.values)
@@ -183,6 +196,7 @@ graph::Graph optimized(const graph::Graph& model, const ModelOptions& options) {
 
 CompiledModel compile_with_report(const graph::Graph& model, const ModelOptions& options) {
   CompiledModel out;
+  warn_of_defaults(model, options);
   graph::PassContext passes;
   out.graph = optimized(model, options, passes);
   out.fusion = std::move(passes.fusion);

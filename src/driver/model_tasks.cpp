@@ -54,11 +54,9 @@ TimedModel::TimedModel(const graph::Graph& model, const ModelOptions& options, i
   else
     module_.set_inputs(inputs);
   module_.run();  // says what is wrong with the inputs
-  std::vector<std::vector<int64_t>> shapes;
-  for (const graph::Constant& input : module_.inputs()) shapes.push_back(input->shape);
   const runtime::LoadedModule& loaded = *runtime::from_c(module_.module().get());
   calls_.resize(kernels().size());
-  const PlanSteps plan = plan_steps(loaded.view(), loaded.variant(), shapes);
+  const PlanSteps plan = plan_steps(loaded.view(), loaded.variant(), module_.input_shapes());
   const PlanView& all = loaded.variant().plan;
   arena_bytes_ = std::max(plan.arena_bytes, all.arena_max);
   workspace_bytes_ = all.workspace_max;

@@ -194,7 +194,15 @@ void Planner::ports(const Function& main) {
   for (size_t i = 0; i < main.inputs.size(); ++i)
     symbols_.bind_input(static_cast<uint32_t>(i), main.inputs[i]);
   if (!module_.variants.empty()) return;  // they are the same for all
-  for (const ValueId id : main.inputs) module_.inputs.push_back(port_of(graph_, id));
+  for (const ValueId id : main.inputs) {
+    Port port = port_of(graph_, id);
+    if (const auto found = graph_.defaults.find(id); found != graph_.defaults.end()) {
+      const Constant& c = found->second;
+      port.preset = constant_index({c->bytes.data(), c->bytes.size(), c.shared()});
+      for (size_t i = 0; i < port.dims.size(); ++i) port.dims[i].preset = c->shape[i];
+    }
+    module_.inputs.push_back(std::move(port));
+  }
   for (size_t i = 0; i < main.outputs.size(); ++i) {
     module_.outputs.push_back(port_of(graph_, main.outputs[i]));
     if (i < graph_.output_names.size()) module_.outputs.back().name = graph_.output_names[i];

@@ -28,7 +28,8 @@ class Machine {
   std::vector<Constant> run(const std::vector<Constant>& inputs) {
     const Function main = graph_.main();
     require(inputs.size() == main.inputs.size(), "as many inputs as the graph has");
-    for (size_t i = 0; i < inputs.size(); ++i) set(main.inputs[i], inputs[i]);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      set(main.inputs[i], inputs[i] ? inputs[i] : default_of(main.inputs[i]));
     for (size_t i = 0; i < inputs.size(); ++i) check_input(main.inputs[i]);
     return run(main, graph_.checks);
   }
@@ -173,6 +174,17 @@ class Machine {
   void set(ValueId id, Constant c) {
     if (keep_) (*keep_)[graph_.value(id).name] = c;
     values_.insert_or_assign(id, std::move(c));
+  }
+
+  const Constant& default_of(ValueId id) const {
+    const auto found = graph_.defaults.find(id);
+    if (found == graph_.defaults.end())
+      throw Error({.code = "driver.input.name",
+                   .at = {},
+                   .message = str("input `", graph_.value(id).name, "` is missing"),
+                   .notes = {},
+                   .help = "give an array for each input that has no default"});
+    return found->second;
   }
 
   void check_input(ValueId id) {

@@ -100,13 +100,14 @@ void LoadedModule::set_inputs(const std::vector<frontend::NamedTensor>& inputs) 
     set(i, t.value);
   }
   for (int32_t i = 0; i < module_.inputs(); ++i)
-    if (!inputs_[static_cast<size_t>(i)])
+    if (!inputs_[static_cast<size_t>(i)] && module_.input(i).has_default == 0)
       refuse(str("input `", module_.input(i).name, "` is missing"));
 }
 
 void LoadedModule::set_random_inputs(uint64_t seed) {
   for (int32_t i = 0; i < module_.inputs(); ++i) {
     const tw_port port = module_.input(i);
+    if (port.has_default != 0) continue;
     std::vector<int64_t> shape;
     for (int32_t d = 0; d < port.rank; ++d) {
       tw_dim dim;
@@ -128,6 +129,23 @@ void LoadedModule::set_random_inputs(uint64_t seed) {
       for (uint64_t& cell : array.cells) cell &= 1;
     set(i, graph::make_constant(elem, shape, ir::to_bytes(array)));
   }
+}
+
+std::vector<std::vector<int64_t>> LoadedModule::input_shapes() const {
+  std::vector<std::vector<int64_t>> out;
+  for (int32_t i = 0; i < module_.inputs(); ++i) {
+    if (const Constant& set = inputs_[static_cast<size_t>(i)]) {
+      out.push_back(set->shape);
+      continue;
+    }
+    std::vector<int64_t>& shape = out.emplace_back();
+    for (int32_t d = 0; d < module_.input(i).rank; ++d) {
+      tw_dim dim;
+      tw::check(tw_input_dim(module_.get(), i, d, &dim));
+      shape.push_back(dim.preset);
+    }
+  }
+  return out;
 }
 
 void LoadedModule::run() {

@@ -18,14 +18,17 @@ class LoadedModule {
   LoadedModule(const std::filesystem::path& path, int threads);
   LoadedModule(PagedMemory bytes, int threads);
 
-  /// Inputs by name; what is missing is an Error that lists what the module wants.
+  /// Inputs by name; what is missing and has no default is an Error that lists what the module
+  /// wants.
   void set_inputs(const std::vector<frontend::NamedTensor>& inputs);
-  /// Seeded values for every input; dimensions that are not constant take their least value, or 1.
+  /// Seeded values for every input without a default; dimensions that are not constant take their
+  /// least value, or 1.
   void set_random_inputs(uint64_t seed);
   void run();
   std::vector<frontend::NamedTensor> outputs();
 
-  const std::vector<graph::Constant>& inputs() const { return inputs_; }
+  /// Of what is set, or of the default.
+  std::vector<std::vector<int64_t>> input_shapes() const;
 
   tw::Module& module() { return module_; }
   tw::Context& context() { return context_; }

@@ -30,6 +30,12 @@ void check_input(const Graph& graph, graph::ValueId id) {
     refuse("driver.emit_c.type", str("cannot write C for ", name),
            str("it is a ", print(graph.type(id)), ", and C has arrays of numbers only"),
            kElsewhere);
+  if (graph.defaults.contains(id))
+    refuse("driver.emit_c.default", str("cannot write C for ", name),
+           "it has a default, and a function in C is given all of its arguments",
+           str("remove its initializer, so that it must be given, or the input, so that it is a "
+               "constant; ",
+               kElsewhere));
   for (const Dim& dim : t->shape)
     if (!ir::const_int(dim))
       refuse(

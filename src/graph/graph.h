@@ -113,6 +113,9 @@ struct Graph {
   /// What the user calls each output of the main function. The value may have another name: it may
   /// be an input, a constant, or several outputs at once.
   std::vector<std::string> output_names;
+  /// What inputs of the main function are when a run does not give them. They may be given, so
+  /// nothing is known of their content.
+  std::map<ValueId, Constant> defaults;
   std::map<std::string, std::string> metadata;
 
   const Function& main() const { return functions.front(); }

@@ -50,12 +50,14 @@ class Reader {
       symbol();
     } else if (cursor_.at("constant") || cursor_.at("sizes")) {
       given(cursor_.next().is("constant"));
+    } else if (cursor_.accept("default")) {
+      input_default();
     } else if (cursor_.at("check")) {
       graph_.checks.push_back(check());
     } else if (cursor_.accept("graph")) {
       graph_.functions.push_back(function(graph_.functions.empty()));
     } else {
-      cursor_.fail_expected("`symbol`, `constant`, `sizes`, `check` or `graph`",
+      cursor_.fail_expected("`symbol`, `constant`, `default`, `sizes`, `check` or `graph`",
                             "start an item of a graph");
     }
   }
@@ -208,6 +210,19 @@ class Reader {
       graph_.value(id).constant = content(type);
     else
       graph_.value(id).elements = formulas();
+  }
+
+  /// default %x: f32[2] = [1.0, 2.0]
+  void input_default() {
+    const ir::Token at = cursor_.peek();
+    const ValueId id = mention();
+    cursor_.expect(":", "before the type of the default");
+    const Type type = this->type();
+    cursor_.expect("=", "before the content");
+    if (id == kNoValue || !type.tensor())
+      cursor_.fail("graph.text.constant", at, "only tensors have a content",
+                   "give it a type with dimensions");
+    graph_.defaults[id] = content(*type.tensor());
   }
 
   Constant content(const TensorType& type) {

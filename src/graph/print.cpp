@@ -47,6 +47,9 @@ class Printer {
     for (const auto& [key, text] : graph_.metadata)
       out_ << "metadata " << ir::quoted(key) << " = " << ir::quoted(text) << "\n";
     for (const SymbolInfo& s : graph_.symbols) symbol(s);
+    for (const auto& [id, content] : graph_.defaults)
+      out_ << "default " << name(id) << ": " << print(Type(content->type())) << " = "
+           << print_content(*content, max_elements_) << "\n";
     for (const Function& f : graph_.functions) given(f);
     for (const Check& c : graph_.checks) check(c);
     for (const Function& f : graph_.functions) {

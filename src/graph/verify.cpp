@@ -36,6 +36,7 @@ class Verifier {
         formula(c.condition, nullptr);
       close(f, depth_);
     }
+    for (const auto& [id, content] : graph_.defaults) has_default(id, content);
   }
 
  private:
@@ -47,6 +48,18 @@ class Verifier {
   }
   void check(bool ok, const std::string& what) const {
     if (!ok) fail(what);
+  }
+
+  /// Its sizes are compared when the module runs, as those of other inputs are.
+  void has_default(ValueId id, const Constant& content) {
+    check(std::ranges::find(graph_.main().inputs, id) != graph_.main().inputs.end(),
+          "there is a default for something that is no input");
+    const Value& v = graph_.value(id);
+    const TensorType* type = v.type.tensor();
+    check(type && !type->strings && !content->is_strings && type->elem == content->elem &&
+              type->rank() == content->type().rank(),
+          str("the default of %", v.name, " is ", print(Type(content->type())), ", the input ",
+              print(v.type)));
   }
 
   void symbol(const SymbolInfo& s) {

@@ -11,6 +11,7 @@ namespace tilewright::graph {
 /// - every value has a type, and the dimensions of a tensor are there;
 /// - the symbols in a type are known where the value is made;
 /// - names of values are unique;
+/// - a default belongs to an input of the main function, of its element type and rank;
 /// - a view has one result and an input, a group one body with kernels' operators that makes its
 ///   results.
 void verify(const Graph& graph);

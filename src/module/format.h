@@ -85,7 +85,9 @@ struct PortRecord {
   uint32_t rank;
   uint32_t first_dim;
   uint32_t alignment;
-  uint32_t donor;
+  /// Of an output: the input that it takes over, or kNone; of an input: the constant that it is by
+  /// default, or kNone.
+  uint32_t source;
 };
 
 struct DimRecord {
@@ -94,7 +96,7 @@ struct DimRecord {
   int64_t max;
   int64_t divisor;
   uint32_t symbol;
-  uint32_t reserved;
+  uint32_t preset;  // of an input with a default: what it is there
 };
 
 struct MetadataRecord {

@@ -26,6 +26,7 @@ struct PortDim {
   int64_t min = 0;
   int64_t max = INT64_MAX;
   int64_t divisor = 1;
+  int64_t preset = 0;  // of an input with a default: what it is there
 };
 
 /// An input or output.
@@ -38,6 +39,8 @@ struct Port {
   /// the runtime copies it into the output's memory before the plan runs; kernels update the
   /// output's value in place.
   uint32_t donor = kNone;
+  /// Inputs: the constant of the module that they are when the caller does not give them.
+  uint32_t preset = kNone;
 };
 
 /// Bytes that are only looked at: a weight in the mapped model file, or a packed one that `owner`

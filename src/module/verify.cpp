@@ -194,7 +194,7 @@ bool Verifier::value(ValueId id) {
     case Storage::Input:
       facts_.at_entry[id] = 1;
       for (const format::PortRecord& output : module_.outputs)
-        if (output.donor == v.index)
+        if (output.source == v.index)
           return bad("value %u is an input whose storage output `%s` takes over", id,
                      module_.name(output.name));
       return true;
@@ -202,7 +202,7 @@ bool Verifier::value(ValueId id) {
       facts_.at_entry[id] = fixed && v.own_shape == 0 && v.type.is_tensor();
       if (facts_.outputs[v.index] != kNone) return bad("output %u has two values", v.index);
       facts_.outputs[v.index] = id;
-      return facts_.at_entry[id] != 0 || module_.outputs[v.index].donor == kNone ||
+      return facts_.at_entry[id] != 0 || module_.outputs[v.index].source == kNone ||
              bad("output %u takes over an input, but its size is not known", v.index);
     case Storage::Arena:
       facts_.at_entry[id] = fixed && v.own_shape == 0;

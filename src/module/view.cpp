@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "module/shape.h"
 #include "support/bare/checksum.h"
 
 namespace tilewright {
@@ -130,7 +131,16 @@ bool port_ok(const ModuleView& view, const PortRecord& p, bool output, uint32_t&
   return name_ok(view, p.name) && type_ok(p.type) && p.rank <= kMaxRank && p.first_dim == first &&
          p.first_dim <= view.dims.size() && p.rank <= view.dims.size() - p.first_dim &&
          p.alignment != 0 && (p.alignment & (p.alignment - 1)) == 0 && p.alignment <= 64 &&
-         (p.donor == kNone || (output && p.donor < view.inputs.size()));
+         (p.source == kNone || !output || p.source < view.inputs.size());
+}
+
+/// A default is a constant with as many bytes as its shape takes.
+bool default_ok(const ModuleView& view, const PortRecord& p) {
+  if (p.source == kNone) return true;
+  if (!p.type.is_tensor() || p.source >= view.constants.size()) return false;
+  int64_t dims[kMaxRank];
+  const int64_t bytes = tensor_bytes(p.type.elem, default_shape(view, p, dims));
+  return bytes >= 0 && static_cast<uint64_t>(bytes) == view.constants[p.source].bytes;
 }
 
 bool read_meta(ModuleView& view, ErrorText& error) {
@@ -162,6 +172,7 @@ bool read_meta(ModuleView& view, ErrorText& error) {
   for (const ConstantRecord& c : view.constants)
     ok = ok && c.offset % kConstantAlignment == 0 && c.offset <= view.constant_bytes.size() &&
          c.bytes <= view.constant_bytes.size() - c.offset;
+  for (const PortRecord& p : view.inputs) ok = ok && default_ok(view, p);
   return ok || error.set("the module is damaged: a record names something that is not there");
 }
 

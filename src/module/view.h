@@ -60,6 +60,13 @@ struct ModuleView {
   std::span<const format::VariantEntry> variant_table;
 };
 
+/// The shape of an input's default, in `dims`, which has room for its rank.
+inline std::span<const int64_t> default_shape(const ModuleView& view,
+                                              const format::PortRecord& input, int64_t* dims) {
+  for (uint32_t i = 0; i < input.rank; ++i) dims[i] = view.dims[input.first_dim + i].preset;
+  return {dims, input.rank};
+}
+
 enum class Verify : uint8_t { AllButConstants, Full };
 
 /// The view of a file's bytes, which start at an address that is a multiple of 64. False, and what

@@ -103,7 +103,7 @@ class Layout {
                          .rank = count(p.dims.size()),
                          .first_dim = first_dim,
                          .alignment = p.alignment,
-                         .donor = p.donor});
+                         .source = p.donor != kNone ? p.donor : p.preset});
       first_dim += count(p.dims.size());
     }
   }
@@ -126,7 +126,8 @@ class Layout {
                              .min = d.min,
                              .max = d.max,
                              .divisor = d.divisor,
-                             .symbol = d.symbol.empty() ? kNone : name(d.symbol)});
+                             .symbol = d.symbol.empty() ? kNone : name(d.symbol),
+                             .preset = count(static_cast<size_t>(d.preset))});
     for (const auto& [key, value] : module_.metadata)
       meta.add(MetadataRecord{name(key), name(value)});
     add(SectionKind::Meta, kNone, meta.take());

@@ -92,7 +92,7 @@ tw_status tw_set_input(tw_context* context, int32_t index, const tw_tensor* tens
   tw_status status;
   Context* c = idle(context, status);
   if (c == nullptr) return status;
-  if (tensor == nullptr) return c->fail(TW_INVALID_ARGUMENT, "the tensor is NULL");
+  if (tensor == nullptr) return c->set_default(static_cast<uint32_t>(index));
   return c->set_input(static_cast<uint32_t>(index), *tensor, (flags & TW_DONATE) != 0);
 }
 

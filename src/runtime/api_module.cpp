@@ -68,7 +68,8 @@ tw_status port_at(const LoadedModule& module, bool output, int32_t index, tw_por
            .type = module.type_text(output ? view.inputs.size() + i : i),
            .rank = static_cast<int32_t>(p.rank),
            .alignment = static_cast<int32_t>(p.alignment),
-           .donor = p.donor == kNone ? -1 : static_cast<int32_t>(p.donor)};
+           .donor = output && p.source != kNone ? static_cast<int32_t>(p.source) : -1,
+           .has_default = !output && p.source != kNone ? 1 : 0};
   return TW_OK;
 }
 
@@ -79,13 +80,14 @@ tw_status dim_at(const LoadedModule& module, bool output, int32_t index, int32_t
   if (index < 0 || static_cast<size_t>(index) >= ports.size() || axis < 0 ||
       static_cast<uint32_t>(axis) >= ports[static_cast<size_t>(index)].rank || dim == nullptr)
     return fail_in_thread(TW_INVALID_ARGUMENT, "there is no dimension of this index");
-  const format::DimRecord& d =
-      view.dims[ports[static_cast<size_t>(index)].first_dim + static_cast<uint32_t>(axis)];
+  const format::PortRecord& p = ports[static_cast<size_t>(index)];
+  const format::DimRecord& d = view.dims[p.first_dim + static_cast<uint32_t>(axis)];
   *dim = {.value = d.value,
           .symbol = d.symbol == kNone ? "" : module.name(d.symbol),
           .min = d.min,
           .max = d.max,
-          .divisor = d.divisor};
+          .divisor = d.divisor,
+          .preset = !output && p.source != kNone ? static_cast<int64_t>(d.preset) : -1};
   return TW_OK;
 }
 

@@ -200,6 +200,8 @@ bool Context::prepare() {
   reserve(arena_, plan_.arena_max, "the arena");
   reserve(workspace_, plan_.workspace_max, "a workspace");
   reserve(scratch_, scratch, "a workspace");
+  for (uint32_t i = 0; i < inputs_.size(); ++i)
+    if (view.inputs[i].source != kNone) set_default(i);
   error_.clear();
   return true;
 }

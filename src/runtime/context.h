@@ -53,6 +53,8 @@ class Context {
   tw_status set_input(uint32_t index, const tw_tensor& tensor, bool donated);
   tw_status set_input_shape(uint32_t index, std::span<const int64_t> dims);
   tw_status set_input_value(uint32_t index, Value* value);
+  /// The input is what the module has for it, until it is set.
+  tw_status set_default(uint32_t index);
   tw_status bind_output(uint32_t index, void* data, size_t bytes);
   tw_status output_shape(uint32_t index, int64_t* dims);
   tw_status output(uint32_t index, tw_tensor& view);

@@ -90,7 +90,7 @@ tw_status Context::fill_outputs() {
       clear(slot);
       continue;
     }
-    const uint32_t donor = view.outputs[i].donor;
+    const uint32_t donor = view.outputs[i].source;
     if (donor != kNone && inputs_[donor].donated && output.bound == nullptr &&
         reinterpret_cast<uintptr_t>(inputs_[donor].data) % view.outputs[i].alignment == 0) {
       int64_t bytes = 0;

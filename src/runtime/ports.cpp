@@ -142,6 +142,27 @@ tw_status Context::set_input_value(uint32_t index, Value* value) {
   return TW_OK;
 }
 
+tw_status Context::set_default(uint32_t index) {
+  const ModuleView& view = module_.view();
+  if (index >= inputs_.size())
+    return fail(TW_INVALID_ARGUMENT, "there is no input %d, the module has %zu",
+                static_cast<int>(index), inputs_.size());
+  const format::PortRecord& port = view.inputs[index];
+  if (port.source == kNone)
+    return fail(TW_INVALID_ARGUMENT, "the tensor is NULL, and input `%s` has no default",
+                view.name(port.name));
+  const format::ConstantRecord& constant = view.constants[port.source];
+  int64_t dims[kMaxRank];
+  take_shape(index, default_shape(view, port, dims));
+  Input& input = inputs_[index];
+  input.data = constant.bytes > 0
+                   ? static_cast<const void*>(view.constant_bytes.data() + constant.offset)
+                   : no_elements;
+  input.filled = true;
+  place_input(index, static_cast<int64_t>(constant.bytes), nullptr);
+  return TW_OK;
+}
+
 tw_status Context::bind_output(uint32_t index, void* data, size_t bytes) {
   const ModuleView& view = module_.view();
   if (index >= outputs_.size())
@@ -181,7 +202,7 @@ tw_status Context::ports_apart() {
     for (uint32_t k = 0; k < inputs_.size(); ++k) {
       const format::PortRecord& port = view.inputs[k];
       if (!port.type.is_tensor()) continue;
-      const bool donated = inputs_[k].donated && view.outputs[i].donor == k;
+      const bool donated = inputs_[k].donated && view.outputs[i].source == k;
       const bool same = donated && outputs_[i].bound == inputs_[k].data;
       if (!same &&
           meets(inputs_[k].data, static_cast<size_t>(tensor_bytes(port.type.elem, input_dims(k)))))

@@ -39,6 +39,24 @@ TEST(GraphText, ReadsAGraph) {
   EXPECT_EQ(graph.output_names, (std::vector<std::string>{"the result", "x"}));
 }
 
+TEST(GraphText, KeepsDefaultsOfInputs) {
+  const std::string text =
+      "symbol n in 0..64 = dim(%x, 0)\n"
+      "default %x: f32[2] = [1.0, 2.5]\n"
+      "graph main(%x: f32[n]) {\n"
+      "  %y: f32[n] = relu(%x)\n"
+      "  return %y\n"
+      "}\n";
+  EXPECT_EQ(print(parse(text, ops::find)), text);
+  const auto wrong = [&](const std::string& line) {
+    return mistake(line + text.substr(text.find("graph")));
+  };
+  const std::string symbol = text.substr(0, text.find("default"));
+  EXPECT_EQ(wrong(symbol + "default %x: i64[2] = [1, 2]\n").code, "graph.text.graph");
+  EXPECT_EQ(wrong(symbol + "default %x: f32[] = [1.0]\n").code, "graph.text.graph");
+  EXPECT_EQ(wrong(symbol + "default %y: f32[2] = [1.0, 2.0]\n").code, "graph.text.graph");
+}
+
 TEST(GraphText, KeepsConstantsOfAllTypes) {
   Net g;
   const auto add = [&](ValueId c) { g.output(g("identity", {c})); };

@@ -264,6 +264,40 @@ TEST(Context, ReusesDonatedInputs) {
   EXPECT_EQ(x, (std::vector<int64_t>{3, 4, 5}));
 }
 
+TEST(Context, TakesDefaultsOfInputs) {
+  static const int64_t content[] = {10, 20};
+  Module made = donating_module();
+  made.constants.push_back({reinterpret_cast<const std::byte*>(content), sizeof content, nullptr});
+  made.inputs[0].preset = static_cast<uint32_t>(made.constants.size() - 1);
+  made.inputs[0].dims[0].preset = 2;
+  const Loaded loaded(made);
+  EXPECT_EQ(loaded.module.input(0).has_default, 1);
+  EXPECT_EQ(loaded.module.input(0).donor, -1);
+  EXPECT_EQ(loaded.module.output(0).has_default, 0);
+  tw_dim dim;
+  ASSERT_EQ(tw_input_dim(loaded.module.get(), 0, 0, &dim), TW_OK);
+  EXPECT_EQ(dim.preset, 2);
+  tw::Context context(loaded.module);
+  const auto result = [&] {
+    context.run();
+    return list(context.output(0).data<int64_t>());
+  };
+  EXPECT_EQ(result(), (std::vector<int64_t>{11, 21}));
+  std::vector<int64_t> x{1, 2, 3};
+  context.set_input("x", x.data(), {3}, true);
+  EXPECT_EQ(result(), (std::vector<int64_t>{2, 3, 4}));
+  ASSERT_EQ(tw_set_input(context.get(), 0, nullptr, TW_DONATE), TW_OK);
+  EXPECT_EQ(result(), (std::vector<int64_t>{11, 21}));  // a constant is never written
+  EXPECT_EQ(result(), (std::vector<int64_t>{11, 21}));
+
+  made.inputs[0].dims[0].preset = 3;
+  EXPECT_TRUE(contains(error_of([&] { const Loaded damaged(made); }), "not there"));
+  const Loaded without(donating_module());
+  tw::Context needs(without.module);
+  EXPECT_EQ(tw_set_input(needs.get(), 0, nullptr, 0), TW_INVALID_ARGUMENT);
+  EXPECT_TRUE(contains(tw_error_text(needs.get()), "`x` has no default"));
+}
+
 TEST(Context, GivesKernelsTheirWorkspaces) {
   Sample s;
   const uint32_t x = s.input("x", ElemType::I64, {{.symbol = "n"}});

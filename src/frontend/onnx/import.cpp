@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frontend/onnx/import.h"
 
+#include <algorithm>
+
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/survey.h"
 #include "frontend/onnx/types.h"
@@ -68,6 +70,50 @@ void check_output(const ValueInfoProto& output, const graph::Type& inferred) {
          "correct the declaration, or put a Cast before the output");
 }
 
+/// Can a run give these sizes for the input?
+bool fits(const graph::Graph& graph, const graph::TensorType& input,
+          const std::vector<int64_t>& sizes) {
+  if (input.shape.size() != sizes.size()) return false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (ir::is_const(input.shape[d], sizes[d])) continue;
+    const auto s = std::ranges::find_if(graph.symbols, [&](const graph::SymbolInfo& info) {
+      return info.symbol.var == input.shape[d];
+    });
+    if (s == graph.symbols.end() || sizes[d] < s->symbol.min || sizes[d] > s->symbol.max)
+      return false;
+  }
+  return true;
+}
+
+/// Up to IR version 3 every initialiser had to be listed as an input. Since then only those are
+/// that a run may give something else for. Strings are constants all the same.
+void inputs_with_defaults(const GraphProto& main, InputTypes& types, graph::Builder& g,
+                          Importer& importer, Frame& frame) {
+  for (const ValueInfoProto& input : main.input) {
+    const auto found = frame.initializers.find(input.name);
+    if (found == frame.initializers.end() || input.type.elem_type == kStringType) continue;
+    const graph::Constant content = importer.take_initializer(input.name, frame);
+    ValueInfoProto declared{.name = input.name, .type = {}};
+    declared.type.kind = input.type.kind;
+    declared.type.elem_type = input.type.elem_type;
+    declared.type.shape = input.type.shape;
+    if (!declared.type.shape) declared.type.shape.emplace(content->shape.size());
+    const graph::Type type = types.type(declared);
+    const graph::TensorType* tensor = type.tensor();
+    if (!tensor || content->is_strings || tensor->elem != content->elem ||
+        !fits(g.graph(), *tensor, content->shape))
+      refuse("frontend.onnx.default_type",
+             str("input `", shortened(input.name), "` is ", graph::print(type),
+                 ", but its default, the initializer of this name, is ",
+                 graph::print(graph::Type(content->type()))),
+             "correct one of them, choose sizes that the default has, or remove the initializer, "
+             "so that the input must be given");
+    const graph::ValueId id = g.input(std::string(input.name), type);
+    frame.add(input.name, id, "the model");
+    g.graph().defaults.emplace(id, content);
+  }
+}
+
 }  // namespace
 
 graph::Graph read_model(Bytes bytes, std::shared_ptr<const void> owner,
@@ -85,10 +131,10 @@ graph::Graph read_model(Bytes bytes, std::shared_ptr<const void> owner,
   Frame frame{.opsets = &opsets};
   frame.add_initializers(main);
   InputTypes types(main, options.dims, g);
-  for (const ValueInfoProto& input : main.input) {
-    if (frame.initializers.contains(input.name)) continue;  // a default that is always taken
-    frame.add(input.name, g.input(std::string(input.name), types.type(input)), "the model");
-  }
+  for (const ValueInfoProto& input : main.input)
+    if (!frame.initializers.contains(input.name))
+      frame.add(input.name, g.input(std::string(input.name), types.type(input)), "the model");
+  if (model.ir_version >= 4) inputs_with_defaults(main, types, g, importer, frame);
   types.refuse_unused_choices();
   importer.nodes(main.node, frame);
   for (const ValueInfoProto& output : main.output) {

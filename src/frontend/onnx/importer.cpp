@@ -124,16 +124,25 @@ ValueId Importer::find(std::string_view name, Frame& frame) {
   for (Frame* f = &frame; f; f = f->outer) {
     const auto value = f->values.find(name);
     if (value != f->values.end()) return value->second;
-    const auto tensor = f->initializers.find(name);
-    if (tensor == f->initializers.end()) continue;
-    const std::string text = f->is_main() ? std::string(name) : shortened(name);
-    const graph::Constant content = std::visit(
-        [&](const auto* t) { return tensors_.constant(*t, str("initialiser `", text, "`")); },
-        tensor->second);
-    return f->values[name] = g_.constant(content, text);
+    if (!f->initializers.contains(name)) continue;
+    return f->values[name] =
+               g_.constant(content(*f, name), f->is_main() ? std::string(name) : shortened(name));
   }
   require(false, "a name that the frame does not know");
   return kNoValue;
+}
+
+graph::Constant Importer::content(const Frame& frame, std::string_view name) {
+  const std::string text = frame.is_main() ? std::string(name) : shortened(name);
+  return std::visit(
+      [&](const auto* t) { return tensors_.constant(*t, str("initialiser `", text, "`")); },
+      frame.initializers.at(name));
+}
+
+graph::Constant Importer::take_initializer(std::string_view name, Frame& frame) {
+  graph::Constant out = content(frame, name);
+  frame.initializers.erase(name);
+  return out;
 }
 
 void Importer::nodes(const std::vector<NodeProto>& nodes, Frame& frame) {

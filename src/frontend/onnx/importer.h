@@ -48,6 +48,8 @@ class Importer {
   void nodes(const std::vector<NodeProto>& nodes, Frame& frame);
   /// The value of a name that the frame knows.
   graph::ValueId find(std::string_view name, Frame& frame);
+  /// The content of an initialiser, which is one no longer: the name is free for an input.
+  graph::Constant take_initializer(std::string_view name, Frame& frame);
 
  private:
   class Subgraph;
@@ -60,6 +62,7 @@ class Importer {
   std::optional<graph::OnnxAttr> attribute(const AttributeProto& attribute, Frame& frame,
                                            const std::string& origin, Subgraphs& subgraphs);
   void count(const NodeProto& node, const std::string& origin);
+  graph::Constant content(const Frame& frame, std::string_view name);
 
   graph::Builder& g_;
   Tensors& tensors_;

@@ -133,8 +133,8 @@ inline Message function(const FunctionParts& parts) {
   for (const Message& d : parts.defaults) out.message(11, d);
   return out;
 }
-inline Message model(const GraphParts& parts, int64_t opset_version = 21) {
-  return Message().number(1, 10).message(8, opset(opset_version)).message(7, graph(parts));
+inline Message model(const GraphParts& parts, int64_t opset_version = 21, int64_t ir_version = 10) {
+  return Message().number(1, ir_version).message(8, opset(opset_version)).message(7, graph(parts));
 }
 
 inline Bytes as_bytes(const std::string& text) { return std::as_bytes(std::span(text)); }

@@ -94,6 +94,38 @@ TEST(Import, refuses_names_that_lead_nowhere) {
                    "frontend.onnx.outputs", {"Relu (#0)", "`z`"}));
 }
 
+/// y = x + w, where `w` has a default.
+Message with_default(const Message& input, const Message& content) {
+  return model({.nodes = {node("Add", {"w", "x"}, {"y"})},
+                .inputs = {input, value_info("x", 1, {})},
+                .outputs = {value_info("y")},
+                .initializers = {content}});
+}
+
+TEST(Import, takes_initialisers_that_are_inputs_as_defaults) {
+  const Graph g = import(with_default(value_info("w", 1, {"n", "2"}), tensor("w", {1, 2}, {3, 4})));
+  EXPECT_EQ(input_names(g), (Names{"x", "w"}));  // those that must be given come first
+  EXPECT_EQ(input_type(g, 1), "f32[n, 2]");
+  EXPECT_FALSE(g.value(g.main().inputs[1]).constant);
+  ASSERT_EQ(g.defaults.size(), 1u);
+  EXPECT_EQ(numbers_of(*g.defaults.at(g.main().inputs[1])), (std::vector<double>{3, 4}));
+  const Message without_shape =
+      Message().text(1, "w").message(2, Message().message(1, Message().number(1, 1)));
+  EXPECT_EQ(input_type(import(with_default(without_shape, tensor("w", {2}, {3, 4}))), 1),
+            "f32[w_0]");
+}
+
+TEST(Import, refuses_defaults_that_do_not_fit_their_inputs) {
+  const std::string_view code = "frontend.onnx.default_type";
+  const auto error = [](int elem, const Names& shape, const ImportOptions& options = {}) {
+    return error_of(with_default(value_info("w", elem, shape), tensor("w", {2}, {3, 4})), options);
+  };
+  EXPECT_TRUE(says(error(7, {"2"}), code, {"`w`", "i64[2]", "f32[2]"}));
+  EXPECT_TRUE(says(error(1, {"3"}), code, {"`w`", "f32[3]", "f32[2]"}));
+  EXPECT_TRUE(says(error(1, {"2", "1"}), code, {"f32[2, 1]"}));
+  EXPECT_TRUE(says(error(1, {"n"}, {.dims = {parse_dim("n=3..8")}}), code, {"f32[n]"}));
+}
+
 TEST(Import, makes_symbols_of_dimensions) {
   const GraphParts parts{.inputs = {value_info("a", 1, {"n", "?", "-1", "4"}),
                                     value_info("b", 7, {"n", "?"}), value_info("c", 8, {}),
@@ -162,11 +194,11 @@ TEST(Import, reads_sequences_and_optionals) {
 }
 
 TEST(Import, takes_initialisers_as_constants_when_they_are_used) {
-  const Graph g =
-      import(model({.nodes = {node("Add", {"x", "w"}, {"y"})},
-                    .inputs = {value_info("x", 1, {"2"}), value_info("w", 1, {"2"})},
-                    .outputs = {value_info("y")},
-                    .initializers = {tensor("w", {2}, {1, 2}), tensor("u", {1}, {0})}}));
+  const Graph g = import(model({.nodes = {node("Add", {"x", "w"}, {"y"})},
+                                .inputs = {value_info("x", 1, {"2"}), value_info("w", 1, {"2"})},
+                                .outputs = {value_info("y")},
+                                .initializers = {tensor("w", {2}, {1, 2}), tensor("u", {1}, {0})}},
+                               21, 3));
   EXPECT_EQ(input_names(g), Names{"x"});  // old models list initialisers as inputs too
   Names constants;
   for (const graph::Value& v : g.values)
