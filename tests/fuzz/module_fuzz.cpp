@@ -29,8 +29,9 @@ Module good_module() {
   const ValueType sequence{ElemType::F32, {ValueType::Wrap::Sequence}};
   module.inputs = {{.name = "x",
                     .type = {ElemType::F32},
-                    .dims = {{.symbol = "n"}, {.value = 4}},
-                    .alignment = 4},
+                    .dims = {{.symbol = "n", .preset = 2}, {.value = 4, .preset = 4}},
+                    .alignment = 4,
+                    .preset = 0},
                    {.name = "s", .type = sequence}};
   module.outputs = {{.name = "y",
                      .type = {ElemType::F32},
