@@ -86,8 +86,9 @@ TEST_F(TeBounds, TakesWhatMayBeInside) {
   taken(A, compute("last", {8, 5}, [&](Var i, Var j) { return A(7 - i, 4 - j); }));
   taken(A, compute("formula", {20}, [&](Var i) { return A(i % 8, i / 4); }));
   taken(B, compute("unknown", {9}, [&](Var i) { return B(i); }));  // n may be 9
+  const Symbol count = symbol("count", 0);
   const Tensor none = placeholder("none", F32, {0});
-  taken(none, compute("of_none", {n}, [&](Var i) { return none(i); }));  // n may be 0
+  EXPECT_EQ(refusal(none, compute("s", {count}, [&](Var i) { return none(i); }), {count}).code, "");
   taken(A, compute("nothing", {0}, [&](Var i) { return A(i + 100, 0); }));
 }
 
