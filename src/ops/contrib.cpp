@@ -203,8 +203,8 @@ std::vector<OnnxRule> contrib_rules() {
       microsoft("EmbedLayerNormalization", embed_layer_norm),
       microsoft("ExpandDims", expand_dims),
   };
-  for (const std::string_view op : {"LayerNormalization", "GridSample", "Trilu", "Range", "Unique",
-                                    "Pad", "MatMulInteger", "Identity", "GatherND"})
+  for (const std::string_view op : {"LayerNormalization", "GridSample", "Trilu", "Range", "Pad",
+                                    "MatMulInteger", "Identity", "GatherND"})
     rules.push_back(microsoft(op, same));
   for (const OnnxRule& rule : attention_rules()) rules.push_back(rule);
   return rules;

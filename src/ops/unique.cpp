@@ -156,15 +156,30 @@ std::vector<te::Tensor> values(const Call& call) {
   })};
 }
 
-void from_onnx(const OnnxNode& n, Builder& g) {
-  const UniqueAttrs attrs{.axis = n.attr_int("axis", 0),
-                          .flat = !n.has_attr("axis"),
-                          .sorted = n.attr_int("sorted", 1) != 0};
+struct Found {
+  ValueId values, first, group_of, sizes;
+};
+
+Found find_unique(const OnnxNode& n, Builder& g, const UniqueAttrs& attrs) {
   const ValueId x = n.need(0);
   const std::vector<ValueId> groups = g.calls(unique_ops()[0], attrs, {x}, 4);
-  const ValueId y = g.call(unique_ops()[1], attrs, {x, groups[0], groups[3]});
-  g.outputs(n, {y, g.call(prefix_op(), PrefixAttrs{}, {groups[0], groups[3]}), groups[1],
-                g.call(prefix_op(), PrefixAttrs{}, {groups[2], groups[3]})});
+  const auto cut = [&](ValueId id) { return g.call(prefix_op(), PrefixAttrs{}, {id, groups[3]}); };
+  return {g.call(unique_ops()[1], attrs, {x, groups[0], groups[3]}), cut(groups[0]), groups[1],
+          cut(groups[2])};
+}
+
+void from_onnx(const OnnxNode& n, Builder& g) {
+  const Found found = find_unique(n, g,
+                                  {.axis = n.attr_int("axis", 0),
+                                   .flat = !n.has_attr("axis"),
+                                   .sorted = n.attr_int("sorted", 1) != 0});
+  g.outputs(n, {found.values, found.first, found.group_of, found.sizes});
+}
+
+/// ONNX Runtime's own: in the order of the input, and without the places of the first ones.
+void from_contrib(const OnnxNode& n, Builder& g) {
+  const Found found = find_unique(n, g, {.sorted = false});
+  g.outputs(n, {found.values, found.group_of, found.sizes});
 }
 
 }  // namespace
@@ -172,11 +187,13 @@ void from_onnx(const OnnxNode& n, Builder& g) {
 std::span<const OpDef> unique_ops() {
   static const std::array<OpDef, 2> defs = {
       define_op<UniqueAttrs>({.name = "unique_groups", .infer = infer_groups, .loops = groups}),
-      define_op<UniqueAttrs>({.name = "unique_values",
-                              .fusion = FusionKind::Injective,
-                              .infer = infer_values,
-                              .algorithms = {{.name = "direct", .define = values}},
-                              .onnx = {{.op = "Unique", .from = 11, .rule = from_onnx}}})};
+      define_op<UniqueAttrs>(
+          {.name = "unique_values",
+           .fusion = FusionKind::Injective,
+           .infer = infer_values,
+           .algorithms = {{.name = "direct", .define = values}},
+           .onnx = {{.op = "Unique", .from = 11, .rule = from_onnx},
+                    {.op = "Unique", .rule = from_contrib, .domain = "com.microsoft"}}})};
   return defs;
 }
 

@@ -32,6 +32,15 @@ TEST(Unique, KeepsTheOrderOfTheFirstOnes) {
   EXPECT_EQ(y[2], (std::vector<double>{0, 1, 1, 2, 3, 2}));
 }
 
+/// ONNX Runtime's operator of this name has no places of the first ones.
+TEST(Unique, OfOnnxRuntimeGivesValuesGroupsAndSizes) {
+  const auto y = run_node({.op = "Unique", .outputs = 3, .domain = "com.microsoft"},
+                          {floats({6}, {2, 1, 1, 3, 4, 3})});
+  EXPECT_EQ(numbers(y[0]), (std::vector<double>{2, 1, 3, 4}));
+  EXPECT_EQ(numbers(y[1]), (std::vector<double>{0, 1, 1, 2, 3, 2}));
+  EXPECT_EQ(numbers(y[2]), (std::vector<double>{1, 2, 2, 1}));
+}
+
 TEST(Unique, ComparesSlicesOfAnAxis) {
   const auto y = unique(floats({3, 2}, {1, 0, 0, 5, 1, 0}), {{"axis", int64_t{0}}});
   EXPECT_EQ(y[0], (std::vector<double>{0, 5, 1, 0}));
