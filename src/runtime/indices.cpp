@@ -84,8 +84,12 @@ tw_status Context::check_indices(const uint32_t* words) {
   else
     host_.parallel_for(host_.context, search.blocks(), Search::run, &search);
   if (!search.found) return TW_OK;
+  // Where the caller writes to the indices during the run, none may be wrong by now.
   int64_t at = all.first;
-  while (!search.function(all, at, at + 1, extent)) at += all.step;
+  while (at < count && !search.function(all, at, at + 1, extent)) at += all.step;
+  if (at >= count)
+    return fail(TW_RUN_FAILED, "%s: the indices were written to during the run",
+                module_.name(words[5]));
   int64_t index = 0;
   if (const tw_status s = load_element(id, at, index); s != TW_OK) return s;
   if (extent == 0)
