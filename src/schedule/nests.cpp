@@ -196,6 +196,34 @@ struct InnerLoops {
   }
 };
 
+/// Do the loops run as often as the box of their bindings has places? Each binding by itself where
+/// loops serve one alone: products of many sizes that only the run knows say little.
+bool as_many(const std::vector<ir::Var>& loops, const std::vector<Expr>& extents,
+             const std::vector<Expr>& bindings, const std::vector<Expr>& places,
+             const arith::Context& context) {
+  std::vector<Expr> points(bindings.size(), 1);
+  bool apart = true;
+  for (size_t l = 0; l < loops.size(); ++l) {
+    int served = 0;
+    for (size_t b = 0; b < bindings.size(); ++b) {
+      if (!uses(bindings[b], loops[l])) continue;
+      points[b] = points[b] * extents[l];
+      ++served;
+    }
+    apart = apart && served == 1;
+  }
+  bool same = apart;
+  for (size_t b = 0; same && b < bindings.size(); ++b)
+    same = context.can_prove_equal(points[b], places[b]);
+  if (same) return true;
+  const auto product = [](const std::vector<Expr>& factors) {
+    Expr out = 1;
+    for (const Expr& e : factors) out = out * e;
+    return out;
+  };
+  return context.can_prove_equal(product(extents), product(places));
+}
+
 /// The box of the iterators is like a buffer's, so that it widens by the same rules.
 std::vector<ir::Range> widened_bindings(const ir::Block& block, const InnerLoops& inner) {
   arith::Context context = inner.outside;
@@ -241,16 +269,15 @@ std::string why_not_box(const Program& program, const ir::Block& block, const St
   const InnerLoops inner(program, block, root);
   const std::vector<ir::Range> box = widened_bindings(block, inner);
   arith::Context context = inner.outside;
-  std::vector<Expr> bindings;
-  Expr places = 1;
+  std::vector<Expr> bindings, places;
   for (size_t i = 0; i < block.iters.size(); ++i) {
     if (spatial_only && block.iters[i].kind != ir::IterKind::Spatial) continue;
     bindings.push_back(block.iters[i].binding);
-    places = places * box[i].extent;
+    places.push_back(box[i].extent);
   }
   std::vector<ir::Var> serving;
+  std::vector<Expr> extents;
   ir::VarMap first;
-  Expr points = 1;
   for (const ir::For* l : inner.loops) {
     const bool serves = std::any_of(bindings.begin(), bindings.end(),
                                     [&](const Expr& e) { return uses(e, l->var); });
@@ -261,10 +288,10 @@ std::string why_not_box(const Program& program, const ir::Block& block, const St
       continue;
     }
     serving.push_back(l->var);
-    points = points * l->extent;
+    extents.push_back(l->extent);
   }
   for (const ir::For* l : inner.loops) context.bind(l->var, l->min, l->extent);
-  if (!context.can_prove_equal(points, places))
+  if (!as_many(serving, extents, bindings, places, context))
     return str("the loops of block `", block.name, "` do not reach every element of a box");
   if (const arith::IterMap map = arith::iter_map(bindings, serving, context); !map.injective)
     return map.reason;

@@ -65,6 +65,29 @@ TEST(ReverseComputeAt, MovesAnEpilogueIntoTheTile) {
   expect_same(matmul_relu(), s);
 }
 
+TEST(ReverseComputeAt, CountsTheTilesOfSizesThatOnlyTheRunKnows) {
+  // Three such sizes have a product that may wrap, so that little is known of it.
+  const ir::LoopFunc before = ir::parse_function(R"(
+loops rounded(A: in f32[n, h, w], D: out f32[n, h, w])
+    where n in 1..2147483647, h in 1..2147483647, w in 1..2147483647 {
+  alloc C: f32[n, (h + 1) / 2 * 2, (w + 15) / 16 * 16]
+  for i in 0..n { for y in 0..(h + 1) / 2 * 2 { for x in 0..(w + 15) / 16 * 16 {
+    block C(vi: spatial n = i, vy: spatial (h + 1) / 2 * 2 = y, vx: spatial (w + 15) / 16 * 16 = x)
+        reads A[vi, vy, vx] writes C[vi, vy, vx] {
+      C[vi, vy, vx] = guard(vy < h && vx < w, A[vi, vy, vx], 0.0) } } } }
+  for i in 0..n { for y in 0..h { for x in 0..w {
+    block D(vi: spatial n = i, vy: spatial h = y, vx: spatial w = x)
+        reads C[vi, vy, vx] writes D[vi, vy, vx] {
+      D[vi, vy, vx] = C[vi, vy, vx] * 2.0 } } } }
+})");
+  Schedule s(before);
+  const auto [i, y, x] = s.loops<3>("C");
+  const auto tiles = s.tile({y, x}, {2, 16});
+  s.reverse_compute_at(s.block("D"), tiles[1]);
+  for (const std::vector<int64_t>& at : {std::vector<int64_t>{2, 3, 17}, {1, 4, 16}})
+    expect_same_at(before, s.func(), at, {at, at});
+}
+
 TEST(ReverseComputeAt, AcceptsAnIteratorMadeOfSeveralLoops) {
   Schedule s(blur());
   const std::vector<LoopRef> tiles = s.split(s.loops("B")[0], {kOpen, 5, 2});

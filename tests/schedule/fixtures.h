@@ -86,9 +86,10 @@ inline void expect_same(const ir::LoopFunc& before, const ir::LoopFunc& after) {
         << ir::print(after);
 }
 
-/// Equal results in exact arithmetic for a value of the only symbol; the shapes are the
+/// Equal results in exact arithmetic for these values of the symbols; the shapes are the
 /// parameters'.
-inline void expect_same_at(const ir::LoopFunc& before, const ir::LoopFunc& after, int64_t n,
+inline void expect_same_at(const ir::LoopFunc& before, const ir::LoopFunc& after,
+                           const std::vector<int64_t>& symbols,
                            const std::vector<std::vector<int64_t>>& shapes) {
   ir::verify(after);
   const ir::RunOptions options{.arithmetic = ir::Arithmetic::Exact};
@@ -97,10 +98,15 @@ inline void expect_same_at(const ir::LoopFunc& before, const ir::LoopFunc& after
     one.push_back(
         ir::random_array(before.params[i].buffer->elem, shapes[i], 17 + i, ir::Arithmetic::Exact));
   std::vector<ir::Array> two = one;
-  ir::interpret(before, one, {n}, options);
-  ir::interpret(after, two, {n}, options);
+  ir::interpret(before, one, symbols, options);
+  ir::interpret(after, two, symbols, options);
   for (size_t i = 0; i < one.size(); ++i)
-    EXPECT_TRUE(ir::same_bits(one[i], two[i])) << "n = " << n << "\n" << ir::print(after);
+    EXPECT_TRUE(ir::same_bits(one[i], two[i])) << testing::PrintToString(symbols) << "\n"
+                                               << ir::print(after);
+}
+inline void expect_same_at(const ir::LoopFunc& before, const ir::LoopFunc& after, int64_t n,
+                           const std::vector<std::vector<int64_t>>& shapes) {
+  expect_same_at(before, after, std::vector<int64_t>{n}, shapes);
 }
 
 /// The program is, but for names of variables, the one that the text gives.
