@@ -9,6 +9,7 @@
 #include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
 #include "driver/kernel_cache.h"
+#include "driver/likely_sizes.h"
 #include "driver/variants.h"
 #include "graph/layout.h"
 #include "graph/op_def.h"
@@ -23,6 +24,7 @@
 #include "target/host.h"
 #include "tune/choose/choose.h"
 #include "tune/choose/in_blocks.h"
+#include "tune/choose/named_sizes.h"
 #include "tune/measure/build.h"
 #include "tune/measure/task.h"
 
@@ -223,23 +225,36 @@ class Collector {
   void add(const Node& node) {
     KernelUse use;
     PlainKernel kernel = plain_kernel(graph_, node, use);
-    for (const Point& point : points_for(graph_, use.symbols)) {
-      PlainKernel variant = specialised(kernel, point);
+    for (const Point& point : points_for(graph_, use.scalars)) {
+      const ir::VarMap known = known_at(point, kernel.blocks, use.scalars);
+      PlainKernel variant = specialised(kernel, point, known);
       KernelUse special{
           .kernel = place_of(std::move(variant)), .inputs = use.inputs, .outputs = use.outputs};
-      for (const ir::Symbol& s : use.symbols)
-        if (!point.values.contains(s.var)) special.symbols.push_back(s);
+      for (size_t i = 0; i < use.scalars.size(); ++i)
+        if (!known.contains(kernel.blocks.symbols[i].var))
+          special.scalars.push_back(use.scalars[i]);
       use.variants.push_back({point.when, std::move(special)});
     }
     use.kernel = place_of(std::move(kernel));
     uses[&node] = std::move(use);
   }
 
-  static PlainKernel specialised(const PlainKernel& kernel, const Point& point) {
+  /// The kernel's symbols that have one value at this point.
+  static ir::VarMap known_at(const Point& point, const ir::LoopFunc& func,
+                             const std::vector<ir::Expr>& scalars) {
+    ir::VarMap out;
+    for (size_t i = 0; i < scalars.size(); ++i)
+      if (const auto n = ir::const_int(simplified(ir::substitute(scalars[i], point.values))))
+        out[func.symbols[i].var] = ir::int_imm(ir::Elem::I64, *n);
+    return out;
+  }
+
+  static PlainKernel specialised(const PlainKernel& kernel, const Point& point,
+                                 const ir::VarMap& known) {
     PlainKernel out = kernel;
     out.name += " " + point.text;
     out.program = {};
-    out.blocks = driver::specialised(kernel.blocks, point.values);
+    out.blocks = driver::specialised(kernel.blocks, known);
     out.variant_of = std::make_shared<ir::LoopFunc>(kernel.blocks);
     out.key = str("variant of\n", kernel.key, key_of(out));
     return out;
@@ -261,6 +276,21 @@ class Collector {
 
 }  // namespace
 
+/// Schedules are simpler for sizes that are not 0, and proofs about them.
+static void keep_positive(PlainKernel& kernel, KernelUse& use) {
+  const std::span results = std::span(kernel.blocks.params).subspan(kernel.inputs);
+  for (size_t i = 0; i < use.scalars.size(); ++i) {
+    ir::Symbol& s = kernel.blocks.symbols[i];
+    const bool empty = std::ranges::all_of(results, [&](const ir::Param& p) {
+      return ir::const_int(simplified(ir::substitute(elements(p.buffer->shape), s.var, 0))) == 0;
+    });
+    if (s.min > 0 || s.max < 1 || !empty) continue;
+    s.min = s.divisor;
+    std::erase_if(s.likely, [](int64_t n) { return n <= 0; });
+    use.positive.push_back(use.scalars[i]);
+  }
+}
+
 PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
   const std::vector<Node> members = members_of(node);
   std::vector<ValueId> outputs;
@@ -273,21 +303,8 @@ PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
                   .inputs = program.inputs.size(),
                   .constants = {},
                   .key = {}};
-  use = {.kernel = 0,
-         .inputs = program.inputs,
-         .outputs = program.outputs,
-         .symbols = program.symbols};
-  // Schedules are simpler for sizes that are not 0, and proofs about them.
-  for (ir::Symbol& s : out.blocks.symbols) {
-    const bool empty = std::ranges::all_of(use.outputs, [&](ValueId id) {
-      const Dim count = elements(graph.type(id).tensor()->shape);
-      return ir::const_int(simplified(ir::substitute(count, s.var, 0))) == 0;
-    });
-    if (s.min > 0 || s.max < 1 || !empty) continue;
-    s.min = s.divisor;
-    std::erase(s.likely, 0);
-    use.nonzero.push_back(s.var);
-  }
+  for (ir::Symbol& s : out.blocks.symbols) s.likely = likely_sizes(graph, s);
+  use = {.kernel = 0, .inputs = program.inputs, .outputs = program.outputs};
   std::vector<tune::Pieces> pieces;
   for (size_t i = 0; i < out.blocks.params.size(); ++i) {
     const ValueId id = i < out.inputs ? use.inputs[i] : use.outputs[i - out.inputs];
@@ -306,6 +323,10 @@ PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
                    .help = "leave out the pass assign_layouts"});
     out.blocks = std::move(*now);
   }
+  tune::NamedSizes sizes = tune::with_named_sizes(out.blocks);
+  out.blocks = std::move(sizes.func);
+  use.scalars = std::move(sizes.formulas);
+  keep_positive(out, use);
   out.key = key_of(out);
   return out;
 }

@@ -23,9 +23,9 @@ struct KernelUse {
   size_t kernel = 0;  // in BuiltKernels::kernels
   std::vector<graph::ValueId> inputs, outputs;
   size_t packed = 0;  // the last so many inputs are constants that were packed for the kernel
-  std::vector<ir::Symbol> symbols;  // the graph's; their values are the kernel's scalars
+  std::vector<ir::Expr> scalars;  // of the kernel, in the order of its symbols, by the graph's
   std::vector<KernelVariant> variants;
-  std::vector<ir::Var> nonzero;  // where one of these symbols is 0, nothing is to be computed
+  std::vector<ir::Expr> positive;  // where one of these is not, nothing is to be computed
 };
 
 /// The kernel for sizes that have one of their own.

@@ -301,8 +301,8 @@ void Planner::guards() {
 ir::Expr Planner::work_of(const KernelUse& use, const ir::Expr& formula) const {
   const BuiltKernel& kernel = kernels_.kernels[use.kernel];
   ir::VarMap known;
-  for (size_t i = 0; i < use.symbols.size(); ++i)
-    known[kernel.func.symbols.at(i).var] = use.symbols[i].var;
+  for (size_t i = 0; i < use.scalars.size(); ++i)
+    known[kernel.func.symbols.at(i).var] = use.scalars[i];
   return simplified(ir::substitute(formula, known));
 }
 
@@ -460,7 +460,7 @@ void Planner::call(const Node& node, const KernelUse& use) {
     Operands out;
     for (const ValueId id : u.inputs) out.buffers.push_back(value(id));
     out.buffers.insert(out.buffers.end(), results.begin(), results.end());
-    for (const ir::Symbol& s : u.symbols) out.scalars.push_back(symbols_.reg(s.var));
+    out.scalars = symbols_.regs(u.scalars);
     const target::Workspace& workspace = kernels_.kernels[u.kernel].code.workspace;
     out.work = {symbols_.reg(work_of(u, workspace.shared)),
                 symbols_.reg(work_of(u, workspace.per_worker))};
@@ -474,7 +474,7 @@ void Planner::call(const Node& node, const KernelUse& use) {
   for (const KernelVariant& v : use.variants) operands.push_back(operands_of(v.use));
   operands.push_back(operands_of(use));
   std::vector<Reg> sizes;
-  for (const ir::Var& v : use.nonzero) sizes.push_back(symbols_.reg(v));
+  for (const ir::Expr& e : use.positive) sizes.push_back(symbols_.reg(ir::max(e, ir::Expr(0))));
   const PlanBuilder::Label end = plan_.label();
   for (const Reg size : sizes) plan_.jump_if_zero(size, end);
   for (size_t i = 0; i < use.variants.size(); ++i) {

@@ -67,9 +67,9 @@ void check_node(const Graph& graph, const Node& node, const BuiltKernels& kernel
              kElsewhere);
   }
   if (const auto use = kernels.uses.find(&node); use != kernels.uses.end())
-    if (!use->second.symbols.empty())
+    if (!use->second.scalars.empty())
       refuse("driver.emit_c.size", message,
-             str("the size `", use->second.symbols[0].var.name(), "` depends on values"),
+             str("the size `", ir::print(use->second.scalars[0]), "` depends on values"),
              kElsewhere);
 }
 

@@ -33,9 +33,10 @@ void add_bases(const Graph& graph, const ir::Var& var, std::vector<const ir::Sym
 
 }  // namespace
 
-std::vector<Point> points_for(const Graph& graph, const std::vector<ir::Symbol>& symbols) {
+std::vector<Point> points_for(const Graph& graph, const std::vector<ir::Expr>& scalars) {
   std::vector<const ir::Symbol*> bases;
-  for (const ir::Symbol& s : symbols) add_bases(graph, s.var, bases);
+  for (const ir::Expr& e : scalars)
+    for (const ir::Var& var : ir::vars_of(e)) add_bases(graph, var, bases);
   if (bases.empty()) return {};
   std::ranges::sort(bases, {}, [&](const ir::Symbol* s) { return s->var.name(); });
   std::vector<Point> out(1);

@@ -17,9 +17,9 @@ struct Point {
   std::string text;   // for people: "batch=8"
 };
 
-/// The points for a kernel with these symbols: every choice of the likely values that the symbols
+/// The points for a kernel with these scalars: every choice of the likely values that the symbols
 /// of inputs which matter to it have. None when there are too many.
-std::vector<Point> points_for(const graph::Graph& graph, const std::vector<ir::Symbol>& symbols);
+std::vector<Point> points_for(const graph::Graph& graph, const std::vector<ir::Expr>& scalars);
 
 /// The function for these values of some of its symbols, which are symbols no more.
 ir::LoopFunc specialised(const ir::LoopFunc& func, const ir::VarMap& values);

@@ -26,14 +26,12 @@ int64_t of_function(ir::MathFn fn) {
 
 Sizes::Sizes(const ir::LoopFunc& func) : context_(func) {
   for (const ir::Symbol& s : func.symbols) {
-    int64_t value = s.likely.empty() ? std::clamp<int64_t>(128, s.min, s.max) : s.likely.front();
-    if (s.divisor > 1) value = std::max(s.min, value / s.divisor * s.divisor);
+    const int64_t value = s.likely.empty() ? 128 : s.likely.front();
     // Odd parts of it, so that tails count.
-    const int64_t other[] = {value, value * 3 / 5 | 1, value / 3 | 1};
-    for (size_t i = 0; i < typical_.size(); ++i) {
-      const int64_t whole = other[i] / s.divisor * s.divisor;
-      typical_[i][s.var] = std::clamp(i == 0 ? value : whole, s.min, s.max);
-    }
+    int64_t sizes[] = {value, value * 3 / 5 | 1, value / 3 | 1};
+    for (size_t i = 1; i < s.likely.size() && i < std::size(sizes); ++i) sizes[i] = s.likely[i];
+    for (size_t i = 0; i < typical_.size(); ++i)
+      typical_[i][s.var] = std::clamp(sizes[i] / s.divisor * s.divisor, s.min, s.max);
   }
 }
 
