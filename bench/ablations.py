@@ -37,8 +37,8 @@ def compare(model, variants, rounds, progress):
         progress(f"{name} compiles")
         try:
             workers[name] = Bench(model, skip)
-        except subprocess.CalledProcessError as e:
-            failed[name] = " ".join(e.stderr.split())[:300]
+        except RuntimeError as e:
+            failed[name] = " ".join(str(e).split())[:300]
     probe = contest.fma_worker()
     played = []
     while len(played) < 2 * rounds and sum(not moved for _, moved in played) < rounds:

@@ -2,7 +2,8 @@
 """Contenders in processes of their own, timed in turn.
 
 A contender prints `ready`, then answers each line SECONDS on its standard input with the seconds of
-every call it made in that time, on one line. What it has to tell of itself it prints as JSON after `ready`.
+every call it made in that time, on one line. What it has to tell of itself it prints as JSON after `ready`. One that can do
+several things is asked SECONDS NAME.
 """
 import glob
 import json
@@ -71,6 +72,20 @@ class Worker:
         self.process.wait()
 
 
+class Part:
+    """One of the things that a worker can do, as a contender. It dies with the worker."""
+
+    def __init__(self, worker, name, seconds=SLICE):
+        self.worker, self.name, self.seconds = worker, name, seconds
+        self.process, self.ask = worker.process, worker.ask
+
+    def slice(self):
+        return [float(t) for t in (self.ask(f"{self.seconds} {self.name}") or "").split()]
+
+    def close(self):
+        pass
+
+
 def python_worker(script, *arguments):
     return Worker([sys.executable, ROOT / "bench" / script, *arguments])
 
@@ -87,7 +102,7 @@ def stolen():
 def waited(workers):
     """Seconds that the contenders' threads were ready to run while other processes had the CPUs."""
     out = 0.0
-    for pid in [w.process.pid for w in workers if isinstance(w, Worker)]:
+    for pid in [w.process.pid for w in workers if isinstance(w, (Worker, Part))]:
         for file in glob.glob(f"/proc/{pid}/task/*/schedstat"):
             try:
                 out += 1e-9 * int(open(file).read().split()[1])

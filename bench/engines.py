@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engines that are compared. Each loader gives (call, facts): `call()` runs the model on the inputs given beforehand and
-returns its outputs as NumPy arrays in the model's order.
+returns its outputs as NumPy arrays in the model's order. Those that take free dimensions can also be opened without inputs: that gives
+(bind, facts), where `bind(inputs)` is such a call, and one model serves inputs of several sizes.
 
 f32 is pinned where an engine would choose by itself. An engine that cannot do what is asked raises Unsupported.
 """
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,6 +16,8 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build/bench/compiled"
+COMPILE_SECONDS = 1200  # that our compiler may take
+PLAIN = re.compile(r"kernel `(.+?)` runs as plain loops: (.*)")
 
 
 class Unsupported(Exception):
@@ -25,30 +29,47 @@ def only_f32(precision):
         raise Unsupported(f"has no {precision} on this machine")
 
 
-def tilewright(model, inputs, threads, precision):
+def bound(open_engine):
+    """The loader of an engine that can be opened without inputs."""
+    def load(model, inputs, threads, precision):
+        bind, facts = open_engine(model, threads, precision)
+        return bind(inputs), facts
+    return load
+
+
+def open_tilewright(model, threads, precision, dims={}):
     import tilewright as tw
-    path, facts = compiled(model, precision)
+    path, facts = compiled(model, precision, dims=dims)
     start = time.perf_counter()
     module = tw.load(path, threads=threads)
     facts["load_s"] = time.perf_counter() - start
-    given = [inputs[name] for name, _, _ in module.inputs]
-    return lambda: module.run(given), facts
+
+    def bind(inputs):
+        given = [inputs[name] for name, _, _ in module.inputs]
+        return lambda: module.run(given)
+    return bind, facts
 
 
-def compiled(model, precision="f32", skip=()):
-    """The .twm of a model, made by the command line without its cache; kept as long as compiler and model are the same."""
+def compiled(model, precision="f32", skip=(), dims={}):
+    """The .twm of a model, made by the command line without its cache; kept as long as compiler and model are the same. `dims` are
+    values of free dimensions. Its facts name the kernels that run as plain loops, and why."""
     program = ROOT / "build/release/tilewright"
     flags = ["--precision", precision] if precision != "f32" else []
     if flags and "--precision" not in subprocess.run([program, "compile", "--help"], capture_output=True, text=True).stdout:
         raise Unsupported("`tilewright compile` has no --precision")
     for name in skip:
         flags += ["--skip", name]
+    for name, value in dims.items():
+        flags += ["--dim", f"{name}={value}"]
     stamp = "-".join(f"{int(p.stat().st_mtime):x}" for p in (program, model))
-    out = CACHE / f"{model.stem}-{stamp}{''.join(flags).replace('--', '-')}.twm"
+    out = CACHE / f"{model.stem}-{stamp}{''.join(flags).replace('--', '-').replace('/', '_')}.twm"
+    said = out.with_name(out.name + ".said")
 
     def build(part):
-        subprocess.run([program, "compile", model, "-o", part, "--no-cache", "--no-shipped-records", *flags], check=True, capture_output=True, text=True)
-    return out, kept(out, build)
+        command = [program, "compile", model, "-o", part, "--no-cache", "--no-shipped-records", *flags]
+        said.write_text(checked(command, COMPILE_SECONDS).stderr)
+    facts = kept(out, build)
+    return out, facts | {"plain": PLAIN.findall(said.read_text() if said.exists() else "")}
 
 
 def kept(out, build):
@@ -69,7 +90,7 @@ def children_megabytes():
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
-def onnxruntime(model, inputs, threads, precision):
+def open_onnxruntime(model, threads, precision):
     import onnxruntime as ort
     only_f32(precision)
     options = ort.SessionOptions()
@@ -77,11 +98,14 @@ def onnxruntime(model, inputs, threads, precision):
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.log_severity_level = 3
     session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    given = {i.name: inputs[i.name] for i in session.get_inputs()}
-    return lambda: session.run(None, given), {}
+
+    def bind(inputs):
+        given = {i.name: inputs[i.name] for i in session.get_inputs()}
+        return lambda: session.run(None, given)
+    return bind, {}
 
 
-def openvino(model, inputs, threads, precision):
+def open_openvino(model, threads, precision):
     import openvino as ov
     core = ov.Core()
     if precision != "f32" and precision.upper() not in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
@@ -89,13 +113,16 @@ def openvino(model, inputs, threads, precision):
     compiled_model = core.compile_model(str(model), "CPU", {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision,
                                                             "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1})
     request = compiled_model.create_infer_request()
-    given = {i.get_any_name(): inputs[i.get_any_name()] for i in compiled_model.inputs}
     outputs = list(compiled_model.outputs)
 
-    def call():
-        results = request.infer(given, share_inputs=True, share_outputs=True)
-        return [results[o] for o in outputs]
-    return call, {}
+    def bind(inputs):
+        given = {name: inputs[name] for i in compiled_model.inputs for name in i.names if name in inputs}
+
+        def call():
+            results = request.infer(given, share_inputs=True, share_outputs=True)
+            return [results[o] for o in outputs]
+        return call
+    return bind, {}
 
 
 def torch_compile(model, inputs, threads, precision):
@@ -159,10 +186,14 @@ def iree(model, inputs, threads, precision):
     return call, facts
 
 
-def checked(command):
-    result = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+def checked(command, seconds=None):
+    try:
+        result = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"{Path(command[0]).name}: not done after {seconds} s") from None
     if result.returncode:
-        raise RuntimeError(f"{Path(command[0]).name}: {result.stderr.strip()}")
+        raise RuntimeError(f"{Path(command[0]).name}: {result.stderr.strip() or f'ended with status {result.returncode}'}")
+    return result
 
 
 def tvm(model, inputs, threads, precision):
@@ -223,10 +254,21 @@ def tvm_module(model, inputs, precision, seconds):
 
 IMPORTS = {"tilewright": "tilewright", "onnxruntime": "onnxruntime", "openvino": "openvino", "torch_compile": "torch",
            "iree": "iree.runtime", "tvm": "tvm", "tvm_tuned": "tvm"}
-ENGINES = {"tilewright": tilewright, "onnxruntime": onnxruntime, "openvino": openvino, "torch_compile": torch_compile,
-           "iree": iree, "tvm": tvm, "tvm_tuned": tvm_tuned}
+OPEN = {"tilewright": open_tilewright, "onnxruntime": open_onnxruntime, "openvino": open_openvino}
+ENGINES = {name: bound(engine) for name, engine in OPEN.items()} | {
+    "torch_compile": torch_compile, "iree": iree, "tvm": tvm, "tvm_tuned": tvm_tuned}
 
 
 def inputs_of(model):
-    with np.load(model.with_suffix(".npz")) as file:
+    return arrays_of(model.with_suffix(".npz"))
+
+
+def arrays_of(path):
+    with np.load(path) as file:
         return {name: np.ascontiguousarray(a) if a.ndim else a for name, a in file.items()}
+
+
+def one_line(text):
+    """What an engine says, without the places in its own source that OpenVINO begins with."""
+    text = re.sub(r"(Exception from|Check '[^']*' failed at) \S+:\d+:\s", "", str(text))
+    return " ".join(text.split())[:300]

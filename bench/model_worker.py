@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engines import ENGINES, IMPORTS, Unsupported, inputs_of
+from engines import ENGINES, IMPORTS, Unsupported, inputs_of, one_line
 from serve import serve
 
 
@@ -47,10 +47,6 @@ def main():
         np.savez(options.outputs, **{str(i): np.array(a) for i, a in enumerate(results)})
     del results
     serve(call, facts, out)
-
-
-def one_line(text):
-    return " ".join(str(text).split())[:300]
 
 
 main()

@@ -123,12 +123,12 @@ def key_of(model, table, chosen):
             "contenders": [label(*c) for c in contenders(table, chosen)]}
 
 
-def reference_of(model):
-    """The outputs in f64, or None where our compiler does not take the widened model."""
-    out = BUILD / "reference" / f"{model.stem}-{int(model.stat().st_mtime):x}.npz"
+def reference_of(model, inputs=None):
+    """The outputs in f64, or None where our compiler does not take the widened model; for other inputs than MODEL.npz, if wanted."""
+    out = BUILD / "reference" / f"{(inputs or model).stem}-{int(model.stat().st_mtime):x}.npz"
     if not out.exists():
         out.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([sys.executable, contest.ROOT / "bench/reference.py", model, out], capture_output=True, check=False,
+        subprocess.run([sys.executable, contest.ROOT / "bench/reference.py", model, out, *([inputs] if inputs else [])], capture_output=True, check=False,
                        env={**os.environ, **environment("tilewright", "f32", 2)})
     return out if out.exists() else None
 
@@ -162,21 +162,27 @@ def play(model, threads, engines, rounds, state, progress):
             state.tell(name, facts)
     probe = contest.fma_worker(threads)
     try:
-        while not state.done(rounds) and workers:
-            progress(f"round {state.quiet() + 1} of {rounds}, {len(state.played) - state.quiet()} not quiet")
-            times, moved = contest.play_round(workers, probe, len(state.played))
-            for name in [n for n, t in times.items() if not t]:
-                state.leave(name)
-                workers.pop(name).close()
-                del times[name]
-            state.add(times, moved)
-            if len(state.played) == 2:
-                part(workers, state)
+        play_rounds(workers, probe, rounds, state, progress)
     finally:
         for name, worker in [*workers.items(), ("", probe)]:
             if name:
                 state.tell(name, state.facts[name] | {"peak_mb": float(worker.ask("memory") or "nan")})
             worker.close()
+
+
+def play_rounds(workers, probe, rounds, state, progress):
+    """Until enough are quiet; who dies or has no hope leaves `workers`."""
+    while not state.done(rounds) and workers:
+        progress(f"round {state.quiet() + 1} of {rounds}, {len(state.played) - state.quiet()} not quiet")
+        times, moved = contest.play_round(workers, probe, len(state.played))
+        for name in [n for n, t in times.items() if not t]:
+            state.tell(name, state.facts[name] | {"refusal": "error: it ended while it was timed"})
+            state.leave(name)
+            workers.pop(name).close()
+            del times[name]
+        state.add(times, moved)
+        if len(state.played) == 2:
+            part(workers, state)
 
 
 def part(workers, state):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The outputs of a model in f64, by our own code:  reference.py MODEL.onnx OUTPUTS.npz
+"""The outputs of a model in f64, by our own code:  reference.py MODEL.onnx OUTPUTS.npz [INPUTS.npz]
 
 Every f32 of the model becomes an f64: weights, inputs, casts. What an operator takes in f32 only, such as the scales of a
 Resize, stays.
@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, numpy_helper
 
-from engines import inputs_of
+from engines import arrays_of
 
 F32, F64 = TensorProto.FLOAT, TensorProto.DOUBLE
 ONLY_F32 = {"Resize": (2,), "Upsample": (1,)}  # inputs by operator
@@ -48,11 +48,11 @@ def widen_tensor(tensor):
         tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float64), tensor.name))
 
 
-def outputs_in_f64(path):
+def outputs_in_f64(path, given):
     import tilewright as tw
     model = onnx.load(path)
     widen(model.graph)
-    inputs = {n: a.astype(np.float64) if a.dtype == np.float32 else a for n, a in inputs_of(path).items()}
+    inputs = {n: a.astype(np.float64) if a.dtype == np.float32 else a for n, a in arrays_of(given).items()}
     wide = path.with_suffix(".f64.onnx")
     onnx.save(model, wide)
     try:
@@ -79,4 +79,6 @@ def one_difference(got, want):
 
 
 if __name__ == "__main__":
-    np.savez(sys.argv[2], **{str(i): a for i, a in enumerate(outputs_in_f64(Path(sys.argv[1])))})
+    model = Path(sys.argv[1])
+    inputs = Path(sys.argv[3]) if len(sys.argv) > 3 else model.with_suffix(".npz")
+    np.savez(sys.argv[2], **{str(i): a for i, a in enumerate(outputs_in_f64(model, inputs))})
