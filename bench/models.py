@@ -3,7 +3,7 @@
 """`make bench`: models against other engines, their kernels against the machine's limit, and what parts of the compiler are worth.
 
   models.py [--only MODEL …] [--threads 1,2] [--rounds N] [--precision f32,bf16] [--engines tilewright,…]
-            [--part race,kernels,ablations,cells,scaling] [--out NAME]
+            [--part race,dynamic,kernels,ablations,cells,scaling] [--out NAME]
 
 Writes bench/results/<cpu>-models.{json,md} and a plot for each table. What was measured before stays in the JSON unless it is
 measured again; a run that was stopped goes on where it was.
@@ -17,16 +17,18 @@ from pathlib import Path
 import ablations
 import cells
 import contest
+import dynamic_race
 import kernel_shares
 import plot
 import race
 import report
 import scaling
 import zoo
+import zoo_dynamic
 from engines import ENGINES
 from stats import describe
 
-PARTS = ["race", "kernels", "ablations", "cells", "scaling"]
+PARTS = ["race", "dynamic", "kernels", "ablations", "cells", "scaling"]
 SCALED = ["resnet50", "bert_base"]
 
 
@@ -66,7 +68,8 @@ def comma(kinds):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=zoo.NAMES, default=zoo.NAMES, metavar="MODEL")
+    parser.add_argument("--only", nargs="+", choices=sorted({*zoo.NAMES, *zoo_dynamic.NAMES}), default=[*zoo.NAMES, *zoo_dynamic.NAMES],
+                        metavar="MODEL")
     parser.add_argument("--threads", type=comma(["1", "2"]), default=["1", "2"])
     parser.add_argument("--precision", type=comma(list(race.TABLES)), default=list(race.TABLES))
     parser.add_argument("--part", type=comma(PARTS), default=PARTS)
@@ -76,34 +79,49 @@ def arguments():
     return parser.parse_args()
 
 
-def empty_times(threads, options, progress):
+def empty_times(threads, options, engines, progress):
     """Of a call that does next to nothing, by engine."""
-    row = race.run("empty", threads, "f32", options.engines, min(options.rounds, 5), progress)
+    row = race.run("empty", threads, "f32", engines, min(options.rounds, 5), progress)
     return {name: describe(rounds)["p20"] for name, rounds in row["raw"].items()}
 
 
 def work(options, results):
     """Pieces of work: a name, and what does it."""
+    fixed = [n for n in zoo.NAMES if n in options.only]
     if "race" in options.part:
         for precision in options.precision:
             for threads in options.threads:
-                yield f"empty model {threads}", lambda p, t=threads: results["empty"].update({t: empty_times(int(t), options, p)})
-                for name in options.only:
+                yield f"empty model {threads}", lambda p, t=threads: results["empty"].update({t: empty_times(int(t), options, options.engines, p)})
+                for name in fixed:
                     yield (f"{name} {precision} {threads} threads",
                            lambda p, n=name, t=threads, k=precision: results["race"].setdefault(k, {}).setdefault(n, {}).update(
                                {t: race.judge(race.run(n, int(t), k, options.engines, options.rounds, p), results["empty"][t])}))
+    if "dynamic" in options.part:
+        yield from dynamic(options, results)
     if "kernels" in options.part:
-        for name in options.only:
+        for name in fixed:
             yield f"{name} kernels", lambda p, n=name: results["kernels"].update({n: kernels(n)})
     if "ablations" in options.part:
-        for name in options.only:
+        for name in fixed:
             yield f"{name} ablations", lambda p, n=name: once(results["ablations"], n, options, lambda: ablations.of_model(n, options.rounds, p))
     if "cells" in options.part:
         for name in cells.CELLS:
             yield f"{name} fused", lambda p, n=name: once(results["cells"], n, options, lambda: ablations.of_cell(n, options.rounds, p))
     if "scaling" in options.part:
-        for name in [n for n in SCALED if n in options.only]:
+        for name in [n for n in SCALED if n in fixed]:
             yield f"{name} scaling", lambda p, n=name: once(results["scaling"], n, options, lambda: scaling.measure(n, options.rounds, p))
+
+
+def dynamic(options, results):
+    engines = [e for e in dynamic_race.ENGINES if e in options.engines]
+    for threads in options.threads:
+        if "race" not in options.part:
+            yield (f"empty model {threads}", lambda p, t=threads: results["empty"].setdefault(t, {}).update(
+                empty_times(int(t), options, engines, p)))
+        for name in [n for n in zoo_dynamic.NAMES if n in options.only]:
+            yield (f"{name} free sizes {threads} threads", lambda p, n=name, t=threads: results["dynamic"].setdefault(n, {}).update(
+                {t: {size: dynamic_race.judge(row, results["empty"][t])
+                     for size, row in dynamic_race.run(n, int(t), engines, options.rounds, p).items()}}))
 
 
 def once(results, name, options, measure):

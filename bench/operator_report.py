@@ -3,7 +3,7 @@
 import statistics
 
 from operator_race import RESOLUTION, net, ratio
-from report import table
+from tables import table
 
 
 def us(seconds):

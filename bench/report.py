@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results as Markdown."""
+import dynamic_report
 import kernel_shares
 from stats import verdict
+from tables import absent, ms, table
 
 SHOWN = ["tilewright", "tilewright bf16", "onnxruntime", "openvino", "openvino bf16", "torch_compile", "torch_compile bf16", "iree", "tvm", "tvm_tuned"]
-
-
-def ms(seconds):
-    return f"{1e3 * seconds:.3g}" if seconds < 1e-2 else f"{1e3 * seconds:.1f}"
-
-
-def table(head, lines):
-    aligned = "|---|" + "---:|" * (len(head) - 1)
-    return "\n".join(["| " + " | ".join(head) + " |", aligned, *("| " + " | ".join(map(str, line)) + " |" for line in lines)])
 
 
 def markdown(results):
@@ -34,7 +27,7 @@ def markdown(results):
                   "Compile is the command line without its cache (ours), or the first call (torch_compile); load makes a model ready "
                   "to run from its file. Memory is the peak of the whole process with Python. The difference is that of the outputs "
                   "from f64, as a share of the largest value."]
-    parts += kernels(results) + ablations(results) + cells(results) + scaling(results)
+    parts += dynamic_report.markdown(results["dynamic"]) + kernels(results) + ablations(results) + cells(results) + scaling(results)
     return "\n\n".join(parts) + "\n"
 
 
@@ -61,15 +54,6 @@ def race_verdict(rows):
     taken = sorted({m for m, r in rows.items() for c in r["contenders"].values() if c.get("subtracted")})
     text = f"Geometric mean **{v['geomean']:.2f}x**; worst **{v['worst']:.2f}x** ({worst}, at best {v['worst_at_best']:.2f}x) of {v['models']} models."
     return text + (f" The time of an empty model is taken off for {', '.join(taken)}." if taken else "")
-
-
-def absent(rows):
-    """Who did not take part, and why."""
-    reasons = {}
-    for model, r in rows.items():
-        for name, why in r["absent"].items():
-            reasons.setdefault((name, why), []).append(model)
-    return ["Not run:\n\n" + "\n".join(f"- {name}: {', '.join(models)}: {why}" for (name, why), models in reasons.items())] if reasons else []
 
 
 def differences(rows):
