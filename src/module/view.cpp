@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module/view.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 
@@ -100,18 +101,29 @@ bool read_tables(std::span<const std::byte> file, ModuleView& view, ErrorText& e
   return true;
 }
 
+/// Nothing is hidden between sections: a byte there that changed is damage, too.
+bool is_padding(const ModuleView& view, uint64_t begin, uint64_t end) {
+  return std::ranges::all_of(view.file.subspan(begin, end - begin),
+                             [](std::byte b) { return b == std::byte{}; });
+}
+
 bool check_sections(const ModuleView& view, Verify verify, ErrorText& error) {
-  uint64_t end = 0;  // no byte is in two sections, so that none is looked at twice
+  // No byte is in two sections, so that none is looked at twice.
+  uint64_t end = sizeof(FileHeader) + view.sections.size_bytes() + view.variant_table.size_bytes();
   for (const SectionEntry& s : view.sections) {
     if (static_cast<uint32_t>(s.kind) >= kSectionKinds || s.offset % kPage != 0 || s.offset < end ||
         s.offset > view.file.size() || s.bytes > view.file.size() - s.offset)
       return error.set("the module is damaged: a section lies outside of the file");
+    if (!is_padding(view, end, s.offset))
+      return error.set("the module is damaged: the bytes before its %s section have changed",
+                       name_of(s.kind));
     end = s.offset + s.bytes;
     if (s.kind == SectionKind::Constants && verify != Verify::Full) continue;
     if (checksum(view.file.data() + s.offset, s.bytes) != s.checksum)
       return error.set("the module is damaged: its %s section has changed", name_of(s.kind));
   }
-  return true;
+  return is_padding(view, end, view.file.size()) ||
+         error.set("the module is damaged: the bytes after its last section have changed");
 }
 
 bool type_ok(const ValueType& type) {

@@ -104,34 +104,18 @@ TEST(ModuleFile, RefusesEveryLengthButItsOwn) {
   EXPECT_FALSE(Read(AlignedBytes(longer).span()).ok);
 }
 
-/// Where the file holds something: its tables and sections.
-std::vector<bool> meaning(const AlignedBytes& bytes) {
-  const Read read(bytes.span());
-  std::vector<bool> covered(bytes.size);
-  format::FileHeader header;
-  std::memcpy(&header, bytes.data, sizeof header);
-  for (size_t i = 0; i < header.table_bytes; ++i) covered[i] = true;
-  for (const format::SectionEntry& s : read.view.sections)
-    for (size_t i = 0; i < s.bytes; ++i) covered[s.offset + i] = true;
-  return covered;
-}
-
 TEST(ModuleFile, RefusesEveryByteThatChanged) {
   AlignedBytes bytes(module_bytes(sample_module()));
-  const std::vector<bool> covered = meaning(bytes);
-  size_t refused = 0, padding = 0;
+  size_t between = 0;
   for (size_t i = 0; i < bytes.size; ++i) {
     const std::byte before = bytes.data[i];
-    // Long runs of code and zeros are sampled: they are one checksum.
-    if (!covered[i] && i % 61 != 0) continue;
     bytes.data[i] ^= std::byte{static_cast<unsigned char>(1u << i % 8)};
     const Read read(bytes.span(), Verify::Full);
-    EXPECT_EQ(read.ok, !covered[i]) << "byte " << i << ": " << read.text();
-    (covered[i] ? refused : padding) += 1;
+    EXPECT_FALSE(read.ok) << "byte " << i;
+    between += read.text().find("the bytes before") != std::string::npos ? 1 : 0;
     bytes.data[i] = before;
   }
-  EXPECT_GT(refused, 4000u);
-  EXPECT_GT(padding, 100u);
+  EXPECT_GT(between, 100u);
 }
 
 TEST(ModuleFile, LooksAtWeightsOnlyWhenAsked) {
