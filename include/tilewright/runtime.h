@@ -275,8 +275,8 @@ TW_API tw_status tw_wait(tw_context* context);
  * happens. */
 TW_API void tw_cancel(tw_context* context);
 
-/* The result of the last run; the view lives until the next run, or until inputs and outputs are
- * set. A value is a reference of its own and lives until it is released. */
+/* The result of the last run; the view lives until the next run, until inputs and outputs are set,
+ * or until tw_trim. A value is a reference of its own and lives until it is released. */
 TW_API tw_status tw_output(tw_context* context, int32_t index, tw_tensor* view);
 TW_API tw_status tw_output_value(tw_context* context, int32_t index, tw_value** value);
 
@@ -290,8 +290,11 @@ typedef struct tw_event {
 TW_API tw_status tw_observe(tw_context* context,
                             void (*observer)(void* user, const tw_event* event), void* user);
 
-/* Bytes that the context holds: arena, workspaces, dynamic memory. */
+/* Bytes that the context holds: arena, workspaces, dynamic memory. They grow with the largest
+ * inputs so far and are kept for the next run; tw_trim gives them back, the results of the last run
+ * too. Values that were taken with tw_output_value stay. */
 TW_API int64_t tw_context_bytes(const tw_context* context);
+TW_API tw_status tw_trim(tw_context* context);
 
 #ifdef __cplusplus
 }

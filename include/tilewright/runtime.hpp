@@ -243,6 +243,8 @@ class Context {
     check(tw_output_value(context_, i, &value), context_);
     return Value(value);
   }
+  /// Gives back the memory that is kept for the next run, and that of views of results.
+  void trim() { check(tw_trim(context_), context_); }
   tw_context* get() const { return context_; }
 
  private:

@@ -138,6 +138,16 @@ class Module {
     return out;
   }
 
+  /// Of the contexts that do not run: other threads may be in the middle of theirs.
+  void trim() {
+    for (tw_context* context : idle_) require_ok(tw_trim(context), nullptr);
+  }
+  int64_t held_bytes() const {
+    int64_t bytes = 0;
+    for (const tw_context* context : idle_) bytes += tw_context_bytes(context);
+    return bytes;
+  }
+
   /// None, or too few, stands for an input's default.
   nb::list run(const nb::list& inputs) {
     const Lease lease(*this);
@@ -252,6 +262,8 @@ void bind_module(nb::module_& m) {
       .def("outputs", [](const Module& module) { return module.ports(false); })
       .def("defaults", &Module::defaults)
       .def("metadata", &Module::metadata)
+      .def("trim", &Module::trim)
+      .def("held_bytes", &Module::held_bytes)
       .def("run", &Module::run, nb::arg("inputs"));
 }
 

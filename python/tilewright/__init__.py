@@ -151,6 +151,14 @@ class Module:
         outputs = [from_native(y) for y in self._native.run(native)]
         return [to_maps(y, self._keys[name]) if name in self._keys else y for y, (name, _, _) in zip(outputs, self.outputs)]
 
+    def held_bytes(self) -> int:
+        """What is kept for the next run: it rises with the largest inputs so far."""
+        return self._native.held_bytes()
+
+    def trim(self) -> None:
+        """Gives that memory back; the next run asks for what it needs."""
+        self._native.trim()
+
     def _to_native(self, value, name, elem):
         try:
             return to_native(from_map(value, self._keys[name], elem) if name in self._keys else value)

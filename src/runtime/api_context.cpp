@@ -176,6 +176,13 @@ tw_status tw_observe(tw_context* context, void (*observer)(void* user, const tw_
   return status;
 }
 
+tw_status tw_trim(tw_context* context) {
+  tw_status status;
+  Context* c = idle(context, status);
+  if (c != nullptr) c->trim();
+  return status;
+}
+
 int64_t tw_context_bytes(const tw_context* context) { return from_c(context)->held_bytes(); }
 
 }  // extern "C"

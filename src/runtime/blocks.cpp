@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/blocks.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 
@@ -24,6 +25,8 @@ uint64_t bytes_of(uint32_t size_class) {
   return base + base / 4 * (size_class % 4);
 }
 
+size_t bytes_with(const Block& block) { return sizeof(Block) + block.capacity; }
+
 }  // namespace
 
 void Block::release() {
@@ -39,36 +42,74 @@ BlockPool* BlockPool::create(const Allocator& allocator) {
   return pool;
 }
 
+/// A free block of the class, or of one up to twice as large.
+Block* BlockPool::take_free(uint32_t size_class) {
+  const uint32_t end = std::min(size_class + 5, kClasses);
+  for (uint32_t at = size_class; at < end; ++at) {
+    Block* block = free_[at];
+    if (block == nullptr) continue;
+    free_[at] = block->next;
+    return block;
+  }
+  return nullptr;
+}
+
 Block* BlockPool::get(int64_t bytes) {
   if (bytes < 0 || bytes > kLargest) return nullptr;
   const uint32_t size_class = class_of(static_cast<uint64_t>(bytes));
+  const size_t capacity = (bytes_of(size_class) + 63) / 64 * 64, all = sizeof(Block) + capacity;
   lock();
-  Block* block = free_[size_class];
-  if (block != nullptr) free_[size_class] = block->next;
+  Block* block = take_free(size_class);
+  const bool is_new = block == nullptr;
+  used_ += is_new ? all : bytes_with(*block);
+  most_used_ = std::max(most_used_, used_);
+  if (is_new) free_all_beyond(most_used_ - all);
   unlock();
-  if (block == nullptr) {
-    const size_t capacity = (bytes_of(size_class) + 63) / 64 * 64;
-    void* memory = allocator_.get(sizeof(Block) + capacity, 64);
-    if (memory == nullptr) return nullptr;
+  if (is_new) {
+    void* memory = allocator_.get(all, 64);
+    if (memory == nullptr) {
+      lock();
+      used_ -= all;
+      unlock();
+      return nullptr;
+    }
     block = new (memory) Block();
     block->size_class = size_class;
     block->capacity = capacity;
     block->pool = this;
-    held_.fetch_add(sizeof(Block) + capacity, std::memory_order_relaxed);
+    held_.fetch_add(all, std::memory_order_relaxed);
   }
   block->refs.store(1, std::memory_order_relaxed);
   refs_.fetch_add(1, std::memory_order_relaxed);
   return block;
 }
 
+/// Frees blocks, small ones first, until no more than `bytes` are held or none is free.
+void BlockPool::free_all_beyond(size_t bytes) {
+  for (Block*& list : free_)
+    while (list != nullptr && held_bytes() > bytes) {
+      Block* block = list;
+      list = block->next;
+      forget(block);
+    }
+}
+
+void BlockPool::trim() {
+  lock();
+  free_all_beyond(0);
+  most_used_ = used_;
+  unlock();
+}
+
 void BlockPool::forget(Block* block) {
-  const size_t bytes = sizeof(Block) + block->capacity;
+  const size_t bytes = bytes_with(*block);
   held_.fetch_sub(bytes, std::memory_order_relaxed);
   allocator_.put(block, bytes);
 }
 
 void BlockPool::put(Block* block) {
   lock();
+  used_ -= bytes_with(*block);
   const bool keep = !closed_;
   if (keep) {
     block->next = free_[block->size_class];
@@ -90,12 +131,7 @@ void BlockPool::close() {
   lock();
   closed_ = true;
   unlock();
-  for (Block*& list : free_)
-    while (list != nullptr) {
-      Block* block = list;
-      list = block->next;
-      forget(block);
-    }
+  free_all_beyond(0);
   drop();
 }
 

@@ -26,8 +26,9 @@ struct alignas(64) Block {
 };
 
 /// Memory of sizes that only a run knows. Freed blocks are kept by size class, so that a run like
-/// the last one asks the allocator for nothing. The pool lives until its owner has closed it and
-/// the last block is back; blocks may be released by any thread.
+/// the last one asks the allocator for nothing; sizes that change leave no more behind than was
+/// ever used at once. The pool lives until its owner has closed it and the last block is back;
+/// blocks may be released by any thread.
 class BlockPool {
  public:
   static BlockPool* create(const Allocator& allocator);
@@ -37,6 +38,8 @@ class BlockPool {
   /// With one reference; nullptr when there is no memory.
   Block* get(int64_t bytes);
   size_t held_bytes() const { return held_.load(std::memory_order_relaxed); }
+  /// Gives the free blocks back.
+  void trim();
   const Allocator& allocator() const { return allocator_; }
 
  private:
@@ -44,7 +47,9 @@ class BlockPool {
   static constexpr uint32_t kClasses = 4 * 48;
 
   void put(Block* block);
+  Block* take_free(uint32_t size_class);
   void forget(Block* block);
+  void free_all_beyond(size_t bytes);
   void drop();
   void lock() {
     while (locked_.test_and_set(std::memory_order_acquire)) {
@@ -57,6 +62,7 @@ class BlockPool {
   std::atomic<size_t> held_;
   std::atomic_flag locked_;
   bool closed_;
+  size_t used_, most_used_;  // bytes of the blocks outside, now and at most
   Block* free_[kClasses];
 };
 

@@ -33,8 +33,7 @@ tw_status Context::grow(Memory& memory, int64_t bytes, const char* what) {
 
 tw_status Context::reserve(Memory& memory, int64_t bytes, const char* what) {
   if (bytes <= static_cast<int64_t>(memory.bytes)) return TW_OK;
-  if (memory.data != nullptr) allocator_.put(memory.data, memory.bytes);
-  memory = {};
+  give_back(memory);
   const bool large = on_large_pages(bytes);
   void* data = allocator_.get(static_cast<size_t>(bytes), large ? kLargePage : kAlignment);
   if (data != nullptr && large) use_large_pages(data, bytes);
@@ -42,6 +41,11 @@ tw_status Context::reserve(Memory& memory, int64_t bytes, const char* what) {
     return fail(TW_OUT_OF_MEMORY, "no memory for %s of %" PRId64 " bytes", what, bytes);
   memory = {data, static_cast<size_t>(bytes)};
   return TW_OK;
+}
+
+void Context::give_back(Memory& memory) {
+  if (memory.data != nullptr) allocator_.put(memory.data, memory.bytes);
+  memory = {};
 }
 
 /// What the verifier could not prove: the parameters are there, lie apart and are aligned.

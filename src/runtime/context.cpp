@@ -49,8 +49,7 @@ Context::~Context() {
   for (Slot& slot : slots_) clear(slot);
   for (Input& input : inputs_)
     if (input.value != nullptr) input.value->release();
-  for (const Memory& memory : {arena_, workspace_, scratch_})
-    if (memory.data != nullptr) allocator_.put(memory.data, memory.bytes);
+  for (Memory* memory : {&arena_, &workspace_, &scratch_}) give_back(*memory);
   if (own_threads_ != nullptr) {
     own_threads_->~ThreadPool();
     allocator_.put(own_threads_, sizeof(ThreadPool));
@@ -209,6 +208,14 @@ bool Context::prepare() {
 int64_t Context::held_bytes() const {
   return static_cast<int64_t>(arena_.bytes + workspace_.bytes + scratch_.bytes +
                               pool_->held_bytes());
+}
+
+void Context::trim() {
+  for (Memory* memory : {&arena_, &workspace_, &scratch_}) give_back(*memory);
+  for (const Output& output : outputs_)
+    if (output.bound == nullptr) clear(slots_[output.value]);
+  has_results_ = placed_ = false;
+  pool_->trim();
 }
 
 }  // namespace tilewright::runtime

@@ -69,6 +69,8 @@ class Context {
     observer_user_ = user;
   }
   int64_t held_bytes() const;
+  /// Gives back what only runs need.
+  void trim();
 
   // For host operators.
   const PlanValue& plan_value(ValueId id) const { return plan_.values[id]; }
@@ -145,6 +147,8 @@ class Context {
   tw_status reserve(Memory& memory, int64_t bytes, const char* what);
   tw_status host_call(const uint32_t* words);
   void tell(const char* name, bool host_op, const uint32_t* words, int64_t begin);
+
+  void give_back(Memory& memory);
 
   static void* async_main(void* context);
 

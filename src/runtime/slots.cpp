@@ -121,6 +121,7 @@ tw_status Context::memory_for(ValueId id, Slot& slot, int64_t bytes, bool keep_c
     const bool copy = keep_content && slot.data != nullptr;
     const int64_t wanted =
         copy && slot.bytes < INT64_MAX / 4 ? std::max(bytes, 2 * slot.bytes) : bytes;
+    if (!copy) clear(slot);  // before it asks for more
     block = pool_->get(wanted);
     if (block == nullptr)
       return fail(TW_OUT_OF_MEMORY, "no memory for a tensor of %" PRId64 " bytes", bytes);

@@ -76,3 +76,13 @@ def test_a_byte_convolution_of_any_height(model):
         { d = DepthToSpace<blocksize = 2>(x)  q = QuantizeLinear(d, s, z)  y = ConvInteger(q, w, z) }""")
     x = np.random.default_rng(3).standard_normal((2, 8, 5, 4)).astype(np.float32)
     np.testing.assert_array_equal(tw.compile(net)(x), ort(net, {"x": x})[0])
+
+
+def test_memory_is_kept_for_the_largest_run_and_given_back(model):
+    module = tw.compile(model("net (float[n, m] x) => (float[n, m] y) { a = Softmax<axis = 0>(x)  y = Softmax<axis = 1>(a) }"), threads=1)
+    x = np.ones((300, 1000), np.float32)
+    expected = module(x).copy()
+    assert module.held_bytes() >= x.nbytes
+    module.trim()
+    assert module.held_bytes() < 10000
+    np.testing.assert_array_equal(module(x), expected)

@@ -56,6 +56,39 @@ TEST(Dynamic, OutputsOfASizeThatTheDataDecides) {
   EXPECT_EQ(context.output(0).count(), 0);
 }
 
+TEST(Dynamic, KeepsNoMoreThanTheLargestRunUsed) {
+  const Loaded loaded(positive_module());
+  tw::Context context(loaded.module);
+  std::vector<float> x(100000, 1.0f);
+  const auto run = [&](int64_t n) {
+    context.set_input("x", x.data(), {n});
+    context.run();
+  };
+  for (int64_t n = 1; n <= 100000; n += n / 3 + 1) run(n);
+  run(100000);
+  const int64_t indices = 8 * 100000;  // they lie in the arena and are an output
+  EXPECT_GE(tw_context_bytes(context.get()), 2 * indices);
+  EXPECT_LE(tw_context_bytes(context.get()), 3 * indices) << "an arena rises by halves";
+}
+
+TEST(Dynamic, GivesMemoryBack) {
+  const Loaded loaded(positive_module());
+  tw::Context context(loaded.module);
+  std::vector<float> x(100000, 1.0f);
+  const auto run = [&](int64_t n) {
+    context.set_input("x", x.data(), {n});
+    context.run();
+  };
+  run(100000);
+  run(3);
+  context.trim();
+  EXPECT_LT(tw_context_bytes(context.get()), 2000);
+  tw_tensor gone;
+  EXPECT_EQ(tw_output(context.get(), 0, &gone), TW_INVALID_ARGUMENT);
+  context.run();  // at the same shapes, without its arena
+  EXPECT_EQ(list(context.output(0).data<int64_t>()), (std::vector<int64_t>{0, 1, 2}));
+}
+
 /// rows[t] = state after t + 1 steps of `state += 1`; stops after `trips` or when state[0] reaches
 /// `limit`. A Loop with a carried value and a scan output that grows.
 Module loop_module() {
