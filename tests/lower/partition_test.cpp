@@ -146,6 +146,25 @@ loops f(X: in f32[4, 9], Y: out f32[4, 9]) stage scheduled {
   expect_same(ir::parse_function(text), f);
 }
 
+TEST(Partition, LoopsOfSymbolicExtentsAreToldApartToo) {
+  const char* text = R"(
+loops f(X: in f32[m, n], Y: out f32[m, n]) where m in 1..100, n in 1..1000 stage scheduled {
+  parallel for i in 0..m * n {
+    for k in 0..3 {
+      Y[i / n, i % n] = guard(1 <= i % n + k && i % n + k < n + 1, X[i / n, i % n + k - 1], 0.0)
+    }
+  }
+})";
+  const ir::LoopFunc f = partitioned(text);
+  const ir::If* choice = choice_of(f);
+  ASSERT_NE(choice, nullptr) << ir::print(f);
+  int tests = 0;
+  ir::walk(choice->yes, [&](const ir::Guard&) { ++tests; });
+  EXPECT_EQ(tests, 0) << ir::print(f);
+  for (const auto& [m, n] : {std::pair(1, 1), std::pair(3, 2), std::pair(4, 9)})
+    expect_same(ir::parse_function(text), f, {m, n});
+}
+
 TEST(Partition, AFewIterationsThatAreAllBordersStandByThemselves) {
   expect_program(partitioned(R"(
 loops f(X: in f32[2, 2], Y: out f32[2, 2]) stage scheduled {

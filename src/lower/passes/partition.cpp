@@ -311,24 +311,25 @@ class Partitioner {
 
   /// A parallel loop that stands for several: the last of them is `v % n`.
   Stmt by_remainder(const For& loop) {
-    std::optional<int64_t> n;
+    Expr n;
     const auto is_remainder = [&](const Binary& b) {
-      return b.op == BinaryOp::Mod && b.a == loop.var && const_int(b.b).value_or(0) > 0 &&
-             (!n || *n == const_int(b.b));
+      return b.op == BinaryOp::Mod && b.a == loop.var && (!n || equal(n, b.b)) &&
+             !uses(b.b, loop.var) && !has_load(b.b) && is_outside_of(loop, b.b) &&
+             facts_.here().can_prove(b.b >= 1);
     };
     walk(loop.body, [&](const Binary& b) {
-      if (is_remainder(b)) n = const_int(b.b);
+      if (is_remainder(b)) n = b.b;
     });
     if (!n) return descend(loop);
     const Var last(loop.var.name() + "_last");
     const Stmt named = rewrite(loop.body, [&](const Binary& b, auto& self) -> Expr {
       return is_remainder(b) ? Expr(last) : self.children(b);
     });
-    const Stmt as_loop = make_stmt<For>(loop.span, last, 0, *n, named);
+    const Stmt as_loop = make_stmt<For>(loop.span, last, 0, n, named);
     const For& inner = *as_loop.as<For>();
     const Steady steady =
         facts_.inside(loop, [&] { return Finder(inner, lanes_, facts_.here()).result(); });
-    Expr begin = 0, end = *n;
+    Expr begin = 0, end = n;
     for (const Expr& b : steady.begins) begin = max(begin, b);
     for (const Expr& e : steady.ends) end = min(end, e);
     const int64_t growth = size_of(loop.body);
@@ -336,9 +337,18 @@ class Partitioner {
         !pays(inner, begin, end))
       return descend(loop);
     left_ -= growth;
-    const Expr remainder = loop.var % *n;
+    const Expr remainder = loop.var % n;
     return choose(loop, remainder, simplified(begin), simplified(end),
                   substitute(with_known(named, steady.known), last, remainder));
+  }
+
+  /// Is the value known before the loop?
+  static bool is_outside_of(const For& loop, const Expr& e) {
+    const auto vars = vars_of(e);
+    bool bound = false;
+    const auto check = [&](const Var& v) { bound = bound || vars.contains(v); };
+    walk(loop.body, [&](const For& f) { check(f.var); }, [&](const Let& l) { check(l.var); });
+    return !bound;
   }
 
   /// Worth it when at least half of the iterations lose their tests, as far as that is known.
