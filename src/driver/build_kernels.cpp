@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <unordered_map>
 
+#include "arith/context.h"
 #include "driver/aligned_bytes.h"
 #include "driver/kernel.h"
 #include "driver/kernel_cache.h"
@@ -276,18 +277,34 @@ class Collector {
 
 }  // namespace
 
-/// Schedules are simpler for sizes that are not 0, and proofs about them.
-static void keep_positive(PlainKernel& kernel, KernelUse& use) {
+/// Is nothing to be computed where the symbol is below `end`, whatever the others are?
+static bool is_empty_below(const PlainKernel& kernel, const ir::Symbol& symbol, int64_t end) {
+  arith::Context context(kernel.blocks);
+  context.bind(symbol.var, {symbol.min, end - 1});
   const std::span results = std::span(kernel.blocks.params).subspan(kernel.inputs);
+  return std::ranges::all_of(results, [&](const ir::Param& p) {
+    return std::ranges::any_of(p.buffer->shape,
+                               [&](const Dim& d) { return context.bounds(d).hi <= 0; });
+  });
+}
+
+/// Schedules, and proofs, are simpler for sizes that are not empty.
+///   Y[h - 2] where h in 0..99   ->   h in 3..99, and a plan that calls it where h - 2 is positive
+static void keep_positive(PlainKernel& kernel, KernelUse& use) {
+  constexpr int64_t kMost = 4096;
   for (size_t i = 0; i < use.scalars.size(); ++i) {
     ir::Symbol& s = kernel.blocks.symbols[i];
-    const bool empty = std::ranges::all_of(results, [&](const ir::Param& p) {
-      return ir::const_int(simplified(ir::substitute(elements(p.buffer->shape), s.var, 0))) == 0;
-    });
-    if (s.min > 0 || s.max < 1 || !empty) continue;
-    s.min = s.divisor;
-    std::erase_if(s.likely, [](int64_t n) { return n <= 0; });
-    use.positive.push_back(use.scalars[i]);
+    int64_t least = s.min;  // for which something may have to be computed
+    for (int64_t step = 1; step > 0;) {
+      const bool empty =
+          least + step <= std::min(s.max, kMost) && is_empty_below(kernel, s, least + step);
+      least += empty ? step : 0;
+      step = empty ? 2 * step : step / 2;
+    }
+    if (least == s.min) continue;
+    use.positive.push_back(use.scalars[i] - (least - 1));
+    s.min = (least + s.divisor - 1) / s.divisor * s.divisor;
+    std::erase_if(s.likely, [&](int64_t n) { return n < s.min; });
   }
 }
 
@@ -323,6 +340,8 @@ PlainKernel plain_kernel(Graph& graph, const Node& node, KernelUse& use) {
                    .help = "leave out the pass assign_layouts"});
     out.blocks = std::move(*now);
   }
+  for (const ir::Symbol& s : out.blocks.symbols) use.scalars.push_back(s.var);
+  keep_positive(out, use);
   tune::NamedSizes sizes = tune::with_named_sizes(out.blocks);
   out.blocks = std::move(sizes.func);
   use.scalars = std::move(sizes.formulas);

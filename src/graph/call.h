@@ -65,6 +65,8 @@ class Call {
                            std::vector<std::string> notes = {}) const;
 
   // For definitions.
+  /// Are the types of the results known, and the inputs there as tensors?
+  bool defines() const { return !outputs_.empty(); }
   /// Input i as a tensor. A constant of one element is its value, not memory.
   const te::Tensor& in(size_t i) const;
   const TensorType& out(size_t i) const;

@@ -86,7 +86,7 @@ std::vector<Window> windows(const Call& call, const WindowAttrs& attrs, const gr
       } else {
         w.out = room / w.stride + 1;
       }
-      w.out = call.extent(w.out);
+      w.out = call.defines() ? call.out(0).shape.at(d + 2) : call.extent(w.out);
     }
     out.push_back(std::move(w));
   }

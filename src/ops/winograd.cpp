@@ -76,7 +76,7 @@ bool applies(const Transforms& t, const Call& call) {
     return false;
   for (const Window& w : conv_windows(call))
     if (!ir::is_const(w.kernel, kTaps) || w.stride != 1 || w.dilation != 1 ||
-        ir::const_int(w.out).value_or(0) < t.tile())
+        ir::const_int(w.out).value_or(t.tile()) < t.tile())
       return false;
   return true;
 }
@@ -87,8 +87,9 @@ std::vector<Tensor> define(const Transforms& t, const Call& call) {
   const Tensor &x = call.in(0), &w = call.in(1);
   const Expr n = call.shape(0)[0], channels = call.shape(1)[1], features = call.shape(1)[0];
   const int64_t tile = t.tile(), patch = t.patch();
-  const auto tiles = [&](const Window& v) { return (*ir::const_int(v.out) + tile - 1) / tile; };
-  const int64_t rows = tiles(wy), columns = tiles(wx);
+  const auto tiles = [&](const Window& v) { return simplified(ir::ceil_div(v.out, tile)); };
+  const Dim tile_rows = tiles(wy), tile_columns = tiles(wx);
+  const Expr rows = tile_rows, columns = tile_columns;
 
   const Tensor input =
       te::compute("winograd_input", {n, channels, rows * tile + 2, columns * tile + 2},
@@ -98,7 +99,7 @@ std::vector<Tensor> define(const Transforms& t, const Call& call) {
                                      x(b, c, y, z), 0.0f);
                   });
   // Short rows of tiles are one: what is multiplied has more rows to share its weights.
-  const bool one_row = columns <= kShortRow;
+  const bool one_row = ir::const_int(tile_columns).value_or(kShortRow + 1) <= kShortRow;
   const auto with_tiles = [&](te::Shape shape) {
     if (one_row)
       shape.push_back(rows * columns);

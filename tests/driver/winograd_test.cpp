@@ -121,10 +121,35 @@ TEST(Winograd, LeavesASingleTileOfASingleBlockToOthers) {
   EXPECT_EQ(tune::wrong_choice(two, machine()), "");
 }
 
-TEST(Winograd, RunsBatchesAsAWhole) {
-  const ir::LoopFunc f = convolution(64, 64, "[1, 1, 1, 1]", {.in = 4, .out = 8, .batch = 2});
-  EXPECT_FALSE(in_bands(tune::choose(f, machine(), {"w", "b"})));
+TEST(Winograd, RunsEachImageOfABatchInBands) {
+  const ir::LoopFunc f = convolution(68, 61, "[1, 1, 1, 1]", {.batch = 2});
+  EXPECT_TRUE(in_bands(tune::choose(f, machine(), {"w", "b"})));
   EXPECT_EQ(tune::wrong_choice(f, machine()), "");
+}
+
+/// A convolution of any batch, height and width, as the driver hands it to schedules.
+ir::LoopFunc free_convolution(const char* dims, const char* algorithm = "winograd") {
+  const auto map = [&](int64_t channels) {
+    return str("f32[n, ", channels, ", ", dims, "] blocks(4)");
+  };
+  graph::Graph graph =
+      graph::parse(str("symbol n in 0..100 = dim(%x, 0) symbol h in 0..1000 = dim(%x, 2)",
+                       " symbol w in 0..1000 = dim(%x, 3) graph main(%x: ", map(8),
+                       ", %w: f32[12, 8, 3, 3], %b: f32[12]) { %y: ", map(12),
+                       " = conv(%x, %w, %b) {pads = [1, 1, 1, 1]} by ", algorithm, " return %y }"),
+                   ops::find);
+  return plain_kernels(graph).at(0).blocks;
+}
+
+TEST(Winograd, TakesFreeSizes) {
+  const ir::LoopFunc f = free_convolution("h, w");
+  ASSERT_TRUE(tune::winograd_fits(tune::canonical(f), machine()));
+  // The symbols are n, h, w and the tiles in rows and columns of them.
+  ASSERT_EQ(f.symbols.size(), 5u) << ir::print(f);
+  const auto at = [](int64_t n, int64_t h, int64_t w) {
+    return std::vector<int64_t>{n, h, w, (h + 3) / 4, (w + 3) / 4};
+  };
+  EXPECT_EQ(tune::wrong_choice(f, machine(), {at(1, 8, 8), at(2, 1, 19), at(3, 13, 4)}), "");
 }
 
 /// Rows of up to eight tiles are one: their products have more rows.

@@ -104,13 +104,19 @@ void schedule_results(Schedule& s, const Stage& last, int64_t tile, const ir::Ta
   run_parallel(s, out.name, n - 2, work, spec);
 }
 
-// Iterators of the patches that are multiplied, and of the products: where a batch of one left
-// none.
-constexpr size_t kBlocks = 2, kTileRow = 3, kTileColumn = 4, kLanes = 5;
+/// Iterators of the patches that are multiplied, and of the products: a batch of one left none.
+struct Order {
+  size_t batch;  // 0 or 1 iterators
+  size_t blocks() const { return 2 + batch; }
+  size_t tile_row() const { return 3 + batch; }
+  size_t tile_column() const { return 4 + batch; }
+  size_t lanes() const { return 5 + batch; }
+};
 
 /// Rows of tiles, what each holds from the input to the result, and the weights, in bytes.
 struct Bands {
-  int64_t rows = 0;
+  Order order;
+  int64_t images = 1, rows = 0;  // of each image
   double each = 0, weights = 0;
 };
 /// Nothing where rows of tiles cannot run by themselves.
@@ -118,15 +124,21 @@ std::optional<Bands> bands_of(const Stage& moved, const Stage& products, const S
                               const Sizes& sizes) {
   const auto& patches = moved.block->iters;
   const auto& results = products.block->iters;
-  // Blocks, rows, columns and lanes: with a batch there is one more.
-  if (last.block->iters.size() != 4 || patches.size() != kLanes + 1 || results.size() != kLanes + 3)
+  // Blocks, rows, columns and lanes.
+  const Order order{.batch = last.block->iters.size() == 5 ? size_t{1} : 0};
+  const size_t all = order.lanes() + 1;
+  if (last.block->iters.size() != 4 + order.batch || patches.size() != all ||
+      results.size() != all + 2 || !ir::const_int(patches[order.tile_row()].extent) ||
+      !ir::const_int(patches[order.tile_column()].extent))
     return std::nullopt;
   const auto extent = [&](const ir::BlockIter& it) { return sizes.of(it.extent); };
-  const int64_t in = extent(patches[kBlocks]) * extent(patches[kLanes]),
-                out = extent(results[kBlocks]) * extent(results[kLanes]);
+  const int64_t in = extent(patches[order.blocks()]) * extent(patches[order.lanes()]),
+                out = extent(results[order.blocks()]) * extent(results[order.lanes()]);
   const int64_t products_of_tile = extent(patches[0]) * extent(patches[1]);
-  const int64_t columns = extent(patches[kTileColumn]);
-  return Bands{.rows = extent(patches[kTileRow]),
+  const int64_t columns = extent(patches[order.tile_column()]);
+  return Bands{.order = order,
+               .images = order.batch > 0 ? extent(patches[2]) : 1,
+               .rows = extent(patches[order.tile_row()]),
                .each = static_cast<double>(products_of_tile * 4 * (in + out) * columns),
                .weights = static_cast<double>(products_of_tile * 4 * in * out)};
 }
@@ -154,16 +166,17 @@ int64_t rows_together(const Bands& of, const std::string& name, const ir::Target
     if (of.rows % n != 0) continue;
     possible.push_back(n);
     const double bytes = far_bytes(of, n, l2);
-    if (of.rows / n < tasks || bytes >= least) continue;
+    if (of.images * of.rows / n < tasks || bytes >= least) continue;
     least = bytes;
     best = n;
   }
   return choices.number(name + ".band", best, possible);
 }
 
-/// for rows of tiles { patches   for tiles { products }   results }
-void schedule_in_bands(Schedule& s, const Stage& last, int64_t tile, int64_t rows, const Plan& plan,
-                       const ir::TargetSpec& spec, const std::vector<std::string>& constants) {
+/// for images, rows of tiles { patches   for tiles { products }   results }
+void schedule_in_bands(Schedule& s, const Stage& last, int64_t tile, const Order& at, int64_t rows,
+                       const Plan& plan, const ir::TargetSpec& spec,
+                       const std::vector<std::string>& constants) {
   const ir::LoopFunc func = s.func();
   const Stage stage = *find_stage(func, "winograd_products");
   const Contraction c = *as_contraction(stage);
@@ -174,19 +187,26 @@ void schedule_in_bands(Schedule& s, const Stage& last, int64_t tile, int64_t row
   const BlockRef out = s.block(last.name()), across = s.block("winograd_across"),
                  products = s.block(stage.name()), moved = s.block("winograd_moved"),
                  down = s.block("winograd_down");
-  const std::vector<LoopRef> l = s.loops(out);  // blocks, y, x, lanes
-  const auto [band, ty, a] = s.split<3>(l[1], {kOpen, rows, tile});
-  const auto [tx, b] = s.split<2>(l[2], {kOpen, tile});
-  s.reorder({band, l[0], ty, tx, a, b, l[3]});
+  const std::vector<LoopRef> l = s.loops(out);  // batch, blocks, y, x, lanes
+  const auto [band, ty, a] = s.split<3>(l[at.batch + 1], {kOpen, rows, tile});
+  const auto [tx, b] = s.split<2>(l[at.batch + 2], {kOpen, tile});
+  s.reorder({band, l[at.batch], ty, tx, a, b, l[at.batch + 3]});
   s.compute_at(across, tx);
   s.set_scope(across, "winograd_across", ir::ScopeKind::Register);
   s.compute_at(products, band);
   s.compute_at(moved, band);
-  constexpr size_t kOwn = 1;  // loops behind that of the band
-  const std::vector<LoopRef> p = s.loops(moved);
-  s.reorder({p[kOwn + kBlocks], p[kOwn + kTileRow], p[kOwn + kTileColumn], p[kOwn], p[kOwn + 1],
-             p[kOwn + kLanes]});
-  s.compute_at(down, p[kOwn + kTileColumn]);
+  // Loops behind that of the band, in the order of iterators; of the batch there is one image.
+  const auto own_loops = [&](const BlockRef& block) {
+    std::vector<LoopRef> loops = s.loops(block);
+    loops.erase(loops.begin(), loops.begin() + static_cast<ptrdiff_t>(at.batch) + 1);
+    return loops;
+  };
+  const std::vector<LoopRef> p = own_loops(moved);
+  std::vector<LoopRef> patches = {p[at.blocks()], p[at.tile_row()], p[at.tile_column()], p[0],
+                                  p[1],           p[at.lanes()]};
+  if (at.batch > 0) patches.insert(patches.begin(), p[2]);
+  s.reorder(patches);
+  s.compute_at(down, p[at.tile_column()]);
   s.set_scope(down, "winograd_down", ir::ScopeKind::Register);
   if (find_stage(func, "winograd_input")) {
     const BlockRef input = s.block("winograd_input");
@@ -194,26 +214,27 @@ void schedule_in_bands(Schedule& s, const Stage& last, int64_t tile, int64_t row
     s.vectorize(s.loops(input).back());
   }
 
-  const std::vector<LoopRef> own = s.loops(products);
-  const auto [v0, v1] = s.split<2>(own[kOwn + kBlocks], {kOpen, plan.tile.vectors});
-  const auto [r0, r1] = s.split<2>(own[kOwn + kTileColumn], {kOpen, plan.tile.rows});
-  std::vector<LoopRef> order = {own[kOwn], own[kOwn + 1], v0, own[kOwn + kTileRow], r0}, summed;
-  for (const size_t i : plan.reduced) summed.push_back(own[kOwn + i]);
-  const size_t around = kOwn + order.size();
+  const std::vector<LoopRef> own = own_loops(products);
+  const auto [v0, v1] = s.split<2>(own[at.blocks()], {kOpen, plan.tile.vectors});
+  const auto [r0, r1] = s.split<2>(own[at.tile_column()], {kOpen, plan.tile.rows});
+  std::vector<LoopRef> order = {own[0], own[1], v0, own[at.tile_row()], r0}, summed;
+  for (const size_t i : plan.reduced) summed.push_back(own[i]);
   order.insert(order.end(), summed.begin(), summed.end());
-  order.insert(order.end(), {r1, v1, own[kOwn + kLanes]});
+  order.insert(order.end(), {r1, v1, own[at.lanes()]});
   s.reorder(order);
+  const size_t around = s.loops(products).size() - summed.size() - 3;
   const BlockRef keep = s.cache_write(products, stage.result()->name, ir::ScopeKind::Register);
   s.reverse_compute_at(keep, r0);
   const BlockRef init = s.decompose_reduction(products, summed.front());
   if (plan.unroll > 1) s.unroll(s.split<2>(summed.back(), {kOpen, plan.unroll})[1]);
   s.unroll(r1);
   s.unroll(v1);
-  s.vectorize(own[kOwn + kLanes]);
+  s.vectorize(own[at.lanes()]);
   unroll_lanes(s, keep, around);
   unroll_lanes(s, init, around);
-  for (const BlockRef& block : {moved, down, out, across}) unroll_lanes(s, block, 4);
-  if (work >= 2 * kTaskWork) s.parallel(band);
+  for (const BlockRef& block : {out, across}) unroll_lanes(s, block, at.batch + 4);
+  for (const BlockRef& block : {moved, down}) unroll_lanes(s, block, 2 * at.batch + 4);
+  if (work >= 2 * kTaskWork) s.parallel(at.batch > 0 ? s.fuse({l[0], band}) : band);
 }
 
 struct Stages {
@@ -255,15 +276,19 @@ bool schedule_winograd(Schedule& s, const ir::TargetSpec& spec,
         c ? bands_of(stages->moved, *products, stages->last, sizes) : std::optional<Bands>();
     const int64_t rows = bands ? rows_together(*bands, products->name(), spec, choices) : 0;
     ir::Block band = *products->block;  // what one of them computes
-    if (rows > 0) band.iters[kTileRow].extent = rows;
+    if (rows > 0) {
+      band.iters[bands->order.tile_row()].extent = rows;
+      if (bands->order.batch > 0) band.iters[2].extent = 1;
+    }
     Stage of_band = *products;
     of_band.block = &band;
     Choices asked = choices;  // in vain, when it does not come to bands
     const auto plan =
         rows > 0 ? choose_plan(of_band, *c, sizes, spec, constants, false, asked) : std::nullopt;
-    if (plan && plan->wide == kBlocks && plan->row == kTileColumn && plan->lane == kLanes &&
-        attempt(s, [&] {
-          schedule_in_bands(s, stages->last, stages->tile, rows, *plan, spec, constants);
+    if (plan && plan->wide == bands->order.blocks() && plan->row == bands->order.tile_column() &&
+        plan->lane == bands->order.lanes() && attempt(s, [&] {
+          schedule_in_bands(s, stages->last, stages->tile, bands->order, rows, *plan, spec,
+                            constants);
           schedule_weights(s);
         })) {
       choices = std::move(asked);
