@@ -16,7 +16,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build/bench/compiled"
-COMPILE_SECONDS = 1200  # that our compiler may take
+COMPILE_SECONDS = 600  # after which our compiler is given up on
 PLAIN = re.compile(r"kernel `(.+?)` runs as plain loops: (.*)")
 
 
