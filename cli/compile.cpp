@@ -49,6 +49,7 @@ void describe(const Module& module) {
       std::cout << (plan.arena_max > 0 ? text : "; not bounded");
     }
     std::cout << "\n";
+    for (const std::string& line : plan.arena_texts) std::cout << "  " << line << "\n";
   }
 }
 

@@ -217,7 +217,9 @@ Explanation explain_model(const graph::Graph& model, const ExplainOptions& optio
   const CompiledModel compiled = compile_with_report(model, one);
   LoadedModule module(module_in_memory(compiled.module), options.threads);
   const GraphFacts facts(compiled);
-  return explain(module, options, &facts);
+  Explanation e = explain(module, options, &facts);
+  e.arena_texts = compiled.module.variants.front().plan.arena_texts;
+  return e;
 }
 
 Explanation explain_module(const std::string& path, const ExplainOptions& options) {

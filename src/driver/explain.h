@@ -40,7 +40,8 @@ struct Explanation {
   std::vector<PlannedValue> values;
   std::vector<std::string> names;  // of the values
   int64_t arena_bytes = 0, live_bytes = 0, constant_bytes = 0;
-  double median_ms = 0;  // of a run without looking at kernels
+  std::vector<std::string> arena_texts;  // what the arena takes at likely sizes
+  double median_ms = 0;                  // of a run without looking at kernels
   int threads = 1;
   Roofs roofs;
 };

@@ -66,6 +66,7 @@ json of(const Explanation& e) {
            {"median_ms", e.median_ms},
            {"threads", e.threads},
            {"arena_bytes", e.arena_bytes},
+           {"arena_at", e.arena_texts},
            {"live_bytes", e.live_bytes},
            {"constant_bytes", e.constant_bytes},
            {"roofs", {{"flops", e.roofs.flops}, {"memory", json::array()}}},
@@ -121,6 +122,8 @@ std::string print(const Explanation& e) {
     for (const std::string& line : s.layouts) out += str("       layout: ", line, "\n");
     for (const std::string& line : s.reasons) out += str("       ", line, "\n");
   }
+  if (!e.arena_texts.empty()) out += "\nthe arena at likely sizes:\n";
+  for (const std::string& line : e.arena_texts) out += str("  ", line, "\n");
   out += "\nstep of first and last use, offset and bytes of what lies in the arena\n";
   for (size_t v = 0; v < e.values.size(); ++v) {
     const PlannedValue& d = e.values[v];

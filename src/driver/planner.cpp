@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/arena_text.h"
 #include "graph/memory.h"
 #include "graph/op_def.h"
 #include "ir/equal.h"
@@ -271,6 +272,7 @@ void Planner::place(const std::vector<ArenaItem>& items) {
   arena_bytes_ = all.reg;
   arena_most_ = arena.most;
   plan_.set_live_bytes(arena.worst_bytes, arena.worst_live_bytes);
+  plan_.set_arena_texts(arena_texts(graph_, items, arena.places));
 }
 
 /// So that no call asks for memory, when the declared ranges bound what it needs.

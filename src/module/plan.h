@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "module/elem.h"
@@ -131,6 +132,7 @@ struct Plan {
   int64_t scratch_max = 0;  // for each worker
   // Not stored: bytes of the arena for the sizes where it wastes most, and what lives at once then.
   int64_t laid_out_bytes = 0, live_bytes = 0;
+  std::vector<std::string> arena_texts;  // not stored: what it takes at likely sizes
 };
 
 }  // namespace tilewright

@@ -117,6 +117,7 @@ class PlanBuilder {
   void reserve(int64_t workspace, int64_t scratch);
   /// For reports: the arena that was laid out, and the most that lives in it at once.
   void set_live_bytes(int64_t laid_out, int64_t live);
+  void set_arena_texts(std::vector<std::string> lines) { plan_.arena_texts = std::move(lines); }
 
   Plan finish();
 

@@ -79,6 +79,12 @@ def test_the_cache_is_shown_used_and_cleared(tw, affine_file, tmp_path):
     assert "0 entries" in tw("cache", "show")
 
 
+def test_memory_of_free_sizes_is_told_for_likely_ones(tw, model, tmp_path):
+    """Of the sums one is made while another is read."""
+    onnx.save(model("g (float[n, m] x) => (float[n, m] y) <int64 i = {0}> { a = CumSum(x, i) b = CumSum(a, i) y = CumSum(b, i) }"), tmp_path / "free.onnx")
+    assert "0.001 MB where n = 1, m = 128: m * n * 8" in tw("compile", "free.onnx", "-o", "f.twm", "-v")
+
+
 def test_without_the_memory_plan_values_have_places_of_their_own(tw, model, tmp_path):
     """Three values of 4 kB live one after the other; at most two at once."""
     onnx.save(model("g (float[1000] x) => (float[1000] y) { a = Exp(x) b = Relu(a) c = Tanh(b) y = Exp(c) }"), tmp_path / "chain.onnx")
