@@ -387,13 +387,17 @@ arith::Context context_outside(const Program& program, const Stmt& stmt) {
   return program.context_at(InnerLoops::above(program.path_to(stmt)));
 }
 
-bool surely_runs(const Program& program, const Stmt& a, const Stmt& b) {
+bool surely_runs(const Program& program, const Stmt& a, const Stmt& b, const ir::Block* of_b) {
   const Path path = program.path_to(a), other = program.path_to(b);
   const auto split = std::mismatch(path.begin(), path.end(), other.begin(), other.end());
   for (auto s = split.first; s + 1 < path.end(); ++s) {
     if (s->as<ir::Seq>() || s->as<ir::Alloc>() || s->as<ir::Let>()) continue;
     const auto* l = s->as<ir::For>();
-    if (!l || !context_outside(program, *s).can_prove(Expr(1) <= l->extent)) return false;
+    if (!l) return false;
+    arith::Context context = context_outside(program, *s);
+    for (size_t i = 0; of_b && i < of_b->iters.size(); ++i)
+      context.assume(Expr(1) <= of_b->iters[i].extent);
+    if (!context.can_prove(Expr(1) <= l->extent)) return false;
   }
   return true;
 }

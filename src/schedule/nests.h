@@ -33,8 +33,10 @@ bool stands_before(const Program& program, const ir::Stmt& a, const ir::Stmt& b)
 bool contains(const ir::Stmt& outer, const ir::Stmt& inner);
 
 /// Does `a`, which stands before or after `b`, run whenever `b` does: under no condition of its
-/// own, in no loop that may be empty?
-bool surely_runs(const Program& program, const ir::Stmt& a, const ir::Stmt& b);
+/// own, in no loop that may be empty? Only where the block of `b`, if one is given, has anything to
+/// do: its extents are not 0 then.
+bool surely_runs(const Program& program, const ir::Stmt& a, const ir::Stmt& b,
+                 const ir::Block* of_b = nullptr);
 
 /// The iterators of a block by the dimension of its result: writes[0] is one element whose index in
 /// dimension d is iterator d. An Error that names the block when it is not so.

@@ -107,7 +107,7 @@ Results ReverseComputeAt::apply(Program& program) const {
   if (!stands_before(program, Stmt::of(at), nest))
     refuse("schedule.reverse_compute_at.order", "the block does not stand after the loop",
            "reverse_compute_at moves a consumer up into a producer");
-  if (!surely_runs(program, nest, Stmt::of(at)) || !surely_runs(program, Stmt::of(at), nest))
+  if (!surely_runs(program, nest, Stmt::of(at)) || !surely_runs(program, Stmt::of(at), nest, &c))
     refuse("schedule.reverse_compute_at.condition",
            "one of the two stands under a condition that the other does not",
            "move the block before specialize");
