@@ -226,18 +226,24 @@ class Collector {
   void add(const Node& node) {
     KernelUse use;
     PlainKernel kernel = plain_kernel(graph_, node, use);
-    for (const Point& point : points_for(graph_, use.scalars)) {
-      const ir::VarMap known = known_at(point, kernel.blocks, use.scalars);
-      PlainKernel variant = specialised(kernel, point, known);
-      KernelUse special{
-          .kernel = place_of(std::move(variant)), .inputs = use.inputs, .outputs = use.outputs};
-      for (size_t i = 0; i < use.scalars.size(); ++i)
-        if (!known.contains(kernel.blocks.symbols[i].var))
-          special.scalars.push_back(use.scalars[i]);
-      use.variants.push_back({point.when, std::move(special)});
-    }
+    const std::vector<Point> points = points_for(graph_, use.scalars);
+    for (const Point& point : points)
+      add_variant(use, kernel, point, known_at(point, kernel.blocks, use.scalars));
+    if (points.empty())
+      if (const auto point = single_row(kernel.blocks, use.scalars))
+        add_variant(use, kernel, *point, point->values);
     use.kernel = place_of(std::move(kernel));
     uses[&node] = std::move(use);
+  }
+
+  void add_variant(KernelUse& use, const PlainKernel& kernel, const Point& point,
+                   const ir::VarMap& known) {
+    PlainKernel variant = specialised(kernel, point, known);
+    KernelUse special{
+        .kernel = place_of(std::move(variant)), .inputs = use.inputs, .outputs = use.outputs};
+    for (size_t i = 0; i < use.scalars.size(); ++i)
+      if (!known.contains(kernel.blocks.symbols[i].var)) special.scalars.push_back(use.scalars[i]);
+    use.variants.push_back({point.when, std::move(special)});
   }
 
   /// The kernel's symbols that have one value at this point.

@@ -30,7 +30,7 @@ struct KernelUse {
 
 /// The kernel for sizes that have one of their own.
 struct KernelVariant {
-  ir::Expr when;  // over the symbols of inputs
+  ir::Expr when;  // over the graph's symbols
   KernelUse use;  // without variants
 };
 

@@ -291,11 +291,12 @@ void Planner::reserve() {
   plan_.reserve(shared, per_worker);
 }
 
-/// Which variants run follows from the inputs.
+/// Which variants run, where the inputs tell.
 void Planner::guards() {
   std::map<std::string, ir::Expr> all;
   for (const auto& [node, use] : kernels_.uses)
-    for (const KernelVariant& v : use.variants) all.emplace(ir::print(v.when), v.when);
+    for (const KernelVariant& v : use.variants)
+      if (symbols_.is_early(v.when)) all.emplace(ir::print(v.when), v.when);
   for (const auto& [text, when] : all) guards_[text] = symbols_.reg(when);
 }
 
@@ -473,7 +474,12 @@ void Planner::call(const Node& node, const KernelUse& use) {
     calls_.push_back({&node, &u});
   };
   std::vector<Operands> operands;
-  for (const KernelVariant& v : use.variants) operands.push_back(operands_of(v.use));
+  std::vector<Reg> chosen;
+  for (const KernelVariant& v : use.variants) {
+    operands.push_back(operands_of(v.use));
+    const auto early = guards_.find(ir::print(v.when));
+    chosen.push_back(early == guards_.end() ? symbols_.reg(v.when) : early->second);
+  }
   operands.push_back(operands_of(use));
   std::vector<Reg> sizes;
   for (const ir::Expr& e : use.positive) sizes.push_back(symbols_.reg(ir::max(e, ir::Expr(0))));
@@ -481,7 +487,7 @@ void Planner::call(const Node& node, const KernelUse& use) {
   for (const Reg size : sizes) plan_.jump_if_zero(size, end);
   for (size_t i = 0; i < use.variants.size(); ++i) {
     const PlanBuilder::Label other = plan_.label();
-    plan_.jump_if_zero(guards_.at(ir::print(use.variants[i].when)), other);
+    plan_.jump_if_zero(chosen[i], other);
     run(use.variants[i].use, operands[i]);
     plan_.jump(end);
     plan_.place(other);

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/print.h"
 #include "support/str.h"
+#include "tune/choose/few_rows.h"
 
 namespace tilewright::driver {
 namespace {
@@ -61,6 +63,20 @@ std::vector<Point> points_for(const Graph& graph, const std::vector<ir::Expr>& s
       if (const FromFormula* f = std::get_if<FromFormula>(&s.source))
         if (const auto n = ir::const_int(simplified(ir::substitute(f->formula, p.values))))
           p.values[s.symbol.var] = ir::int_imm(ir::Elem::I64, *n);
+  return out;
+}
+
+std::optional<Point> single_row(const ir::LoopFunc& func, const std::vector<ir::Expr>& scalars) {
+  const std::vector<ir::Var> rows = tune::row_symbols(func);
+  std::optional<Point> out;
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    const ir::Symbol& s = func.symbols[i];
+    if (std::ranges::find(rows, s.var) == rows.end() || s.min > 1 || s.divisor > 1) continue;
+    if (!out) out.emplace();
+    out->when = ir::both(out->when, ir::eq(scalars[i], 1));
+    out->values[s.var] = ir::int_imm(ir::Elem::I64, 1);
+    out->text += str(out->text.empty() ? "" : ",", ir::print(scalars[i]), "=1");
+  }
   return out;
 }
 

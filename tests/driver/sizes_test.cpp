@@ -13,8 +13,10 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "lower/to_blocks.h"
 #include "ops/all.h"
 #include "target/host.h"
+#include "te/parse.h"
 #include "tilewright/runtime.h"
 
 namespace tilewright::driver {
@@ -213,6 +215,21 @@ TEST(Sizes, EveryChoiceOfLikelyValuesIsAPoint) {
   EXPECT_EQ(texts, (std::vector<std::string>{"n=1,w=4", "n=1,w=16", "n=8,w=4", "n=8,w=16"}));
   EXPECT_EQ(ir::print(points[2].when), "n == 8 && w == 4");
   EXPECT_EQ(points_for(g, {g.symbols[1].symbol.var * 3}).size(), 2u);
+}
+
+TEST(Sizes, OneRowOfAProductIsAPoint) {
+  const ir::LoopFunc f = lower::to_blocks(
+      te::parse_program("te p(X: f32[n, 64], W: f32[64, 96]) where n in 0..512 {\n"
+                        "  Y[i in n, j in 96] = sum(k in 64) X[i, k] * W[k, j]\n  return Y\n}"));
+  const ir::Var batch("batch");
+  const std::optional<Point> point = single_row(f, {batch * 2});
+  ASSERT_TRUE(point);
+  EXPECT_EQ(ir::print(point->when), "batch * 2 == 1");
+  EXPECT_EQ(point->values.size(), 1u);
+  EXPECT_TRUE(ir::is_const(point->values.at(f.symbols[0].var), 1));
+  ir::LoopFunc never = f;
+  never.symbols[0].min = 2;
+  EXPECT_FALSE(single_row(never, {batch * 2}));
 }
 
 TEST(Sizes, ASpecialisedFunctionHasTheSymbolNoMore) {

@@ -21,16 +21,20 @@ using schedule::LoopRef;
 using schedule::Schedule;
 
 std::optional<Contraction> as_contraction(const Stage& stage) {
-  if (stage.kind != StageKind::Reduce || !stage.block->init) return std::nullopt;
-  const auto& update = *stage.block->body.as<ir::Update>();
-  if (ir::single_op(*update.reducer) != ir::BinaryOp::Add) return std::nullopt;
-  const auto* product = update.values[0].as<ir::Binary>();
+  if (stage.kind != StageKind::Reduce) return std::nullopt;
+  return as_contraction(*stage.block);
+}
+
+std::optional<Contraction> as_contraction(const ir::Block& block) {
+  const auto* update = block.init ? block.body.as<ir::Update>() : nullptr;
+  if (!update || ir::single_op(*update->reducer) != ir::BinaryOp::Add) return std::nullopt;
+  const auto* product = update->values[0].as<ir::Binary>();
   if (!product || product->op != ir::BinaryOp::Mul || !ir::has_load(product->a) ||
       !ir::has_load(product->b))
     return std::nullopt;
   Contraction out{.a = product->a, .b = product->b};
-  for (size_t i = 0; i < stage.block->iters.size(); ++i) {
-    const ir::BlockIter& it = stage.block->iters[i];
+  for (size_t i = 0; i < block.iters.size(); ++i) {
+    const ir::BlockIter& it = block.iters[i];
     const bool in_a = ir::uses(out.a, it.var), in_b = ir::uses(out.b, it.var);
     if (it.kind == ir::IterKind::Reduction)
       out.reduced.push_back(i);

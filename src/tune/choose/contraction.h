@@ -19,6 +19,9 @@ struct Contraction {
   std::vector<size_t> reduced;
 };
 
+/// The sum of products of a block that reduces, wherever it stands.
+std::optional<Contraction> as_contraction(const ir::Block& block);
+
 /// The stage as a contraction with results along both factors; nothing when it is none.
 std::optional<Contraction> as_contraction(const Stage& stage);
 
