@@ -24,11 +24,12 @@ class Call {
   }
   const Attrs& all_attrs() const { return attrs_; }
   const std::vector<Function>& bodies() const { return bodies_; }
-  const Graph& graph() const { return graph_; }
+  Graph& graph() const { return graph_; }
 
   size_t inputs() const { return inputs_.size(); }
   /// Is input i there? Optional ones may be missing.
   bool has(size_t i) const;
+  ValueId id(size_t i) const { return inputs_[i]; }
   const Type& type(size_t i) const;
   /// The type of input i as a tensor of known rank; refuses another one, or a missing input.
   const TensorType& tensor(size_t i) const;

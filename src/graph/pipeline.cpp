@@ -35,6 +35,7 @@ constexpr Pass kDefault[] = {
     {"nest_concats", nest_concats},
     {"narrow_products", narrow_products},
     {"fold_constants", fold_constants},  // weights in the narrower type
+    {"recover_recurrences", recover_recurrences},
     {"check_indices", check_indices},  // after what removes views that change nothing
     {"remove_dead", remove_dead},
     {"fuse", fuse},

@@ -127,9 +127,25 @@ ValueId Rewriter::call(const OpDef& op, const Attrs& attrs, const std::vector<Va
 
 ValueId Rewriter::call(std::string_view op, const std::vector<ValueId>& inputs,
                        const AttrList& attrs) {
-  const OpDef* def = services_.find_op ? services_.find_op(op) : nullptr;
+  const OpDef& def = this->op(op);
+  return call(def, attrs_from_list(def, attrs), inputs);
+}
+
+std::vector<ValueId> Rewriter::calls(std::string_view op, const std::vector<ValueId>& inputs,
+                                     size_t results, std::vector<Function> bodies) {
+  builder_.set_origin(at_->origin);
+  const std::vector<ValueId> out =
+      builder_.calls(this->op(op), {}, inputs, results, std::move(bodies));
+  nodes_.push_back(builder_.take_last());
+  makers_.resize(builder_.graph().values.size());
+  keep(nodes_.back());
+  return out;
+}
+
+const OpDef& Rewriter::op(std::string_view name) const {
+  const OpDef* def = services_.find_op ? services_.find_op(name) : nullptr;
   require(def, "a rule calls an operator that is not there");
-  return call(*def, attrs_from_list(*def, attrs), inputs);
+  return *def;
 }
 
 ValueId Rewriter::constant(Constant content, const std::string& name) {

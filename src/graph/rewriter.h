@@ -46,6 +46,11 @@ class Rewriter {
   /// New calls, at the place of the node; attributes that are not listed have their defaults.
   ValueId call(const OpDef& op, const Attrs& attrs, const std::vector<ValueId>& inputs);
   ValueId call(std::string_view op, const std::vector<ValueId>& inputs, const AttrList& attrs = {});
+  /// One with bodies and so many results; nobody is told who made them.
+  std::vector<ValueId> calls(std::string_view op, const std::vector<ValueId>& inputs,
+                             size_t results, std::vector<Function> bodies);
+  /// The operator, which is there.
+  const OpDef& op(std::string_view name) const;
   /// Is there such an operator?
   bool has_op(std::string_view op) const { return services_.find_op && services_.find_op(op); }
   ValueId constant(Constant content, const std::string& name = "");

@@ -90,6 +90,7 @@ std::vector<const OpDef*> collect() {
   family(random_ops());
   family(range_ops());
   family(rearrange_ops());
+  one(recurrence_op());
   family(recurrent_ops());
   family(reduce_ops());
   family(registered_ops());

@@ -97,12 +97,19 @@ std::vector<Type> infer_if(const Call& call) {
   return types;
 }
 
+/// What the value is a copy of, as far as the body makes it.
+ValueId without_copies(const Function& body, ValueId id) {
+  for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node)
+    if (node->op->name == "identity" && node->outputs[0] == id) id = node->inputs[0];
+  return id;
+}
+
 /// Does the trip count alone end the loop?
 bool counts_only(const Call& call) {
   const auto is_true = [](const ConstantNode* c) { return c && int_at(*c, 0) != 0; };
   const Function& body = call.bodies().at(0);
   const bool starts = !call.has(1) || is_true(call.constant(1));
-  const ValueId goes_on = body.outputs.at(0);
+  const ValueId goes_on = without_copies(body, body.outputs.at(0));
   return call.has(0) && starts &&
          (goes_on == body.inputs.at(1) || is_true(call.graph().value(goes_on).constant.get()));
 }

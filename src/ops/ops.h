@@ -189,6 +189,9 @@ struct PrefixAttrs {
 /// (x, n): the first n indices of the axis.
 const graph::OpDef& prefix_op();
 
+/// A loop as one kernel.
+const graph::OpDef& recurrence_op();
+
 /// extent (x): of an axis, as i64[]; arrange (x): what was stacked, along another axis.
 std::span<const graph::OpDef> scan_ops();
 

@@ -21,15 +21,6 @@ std::string identifier(const std::string& name) {
   return out;
 }
 
-/// A constant of one element as a tensor that needs no memory.
-te::Tensor inlined(const ConstantNode& c, const std::string& name) {
-  const ir::Expr value = ir::is_float(c.elem)       ? ir::float_imm(c.elem, number_at(c, 0))
-                         : c.elem == ir::Elem::Bool ? ir::bool_imm(int_at(c, 0) != 0)
-                                                    : ir::int_imm(c.elem, int_at(c, 0));
-  return te::compute(name, te_shape(dims(c.shape)),
-                     [&](const std::vector<te::Var>&) { return te::Expr(value); });
-}
-
 void add_vars(const ir::Expr& e, std::unordered_set<ir::Var>& vars) { vars.merge(ir::vars_of(e)); }
 
 void add_vars(const te::Stage& stage, std::unordered_set<ir::Var>& vars) {
@@ -65,22 +56,8 @@ class Composer {
 
   void add(const Node& node) {
     require(!node.op->algorithms.empty(), "an operator without a tensor expression in a group");
-    std::vector<std::optional<te::Tensor>> inputs;
-    for (const ValueId id : node.inputs)
-      inputs.push_back(id == kNoValue || !graph_.type(id).tensor() ||
-                               graph_.type(id).tensor()->strings
-                           ? std::nullopt
-                           : std::optional(tensor(id)));
-    std::vector<Type> types;
-    for (const ValueId id : node.outputs) types.push_back(graph_.type(id));
-    Call call(graph_, *node.op, node.attrs, node.inputs, node.origin, node.bodies);
-    call.bind(std::move(inputs), types);
-    const Algorithm* chosen = nullptr;
-    const auto& algorithms = node.op->algorithms;
-    for (size_t i = node.algorithm; i < algorithms.size() && !chosen; ++i)
-      if (!algorithms[i].applies || algorithms[i].applies(call)) chosen = &algorithms[i];
-    require(chosen, "no algorithm of the operator applies");
-    const std::vector<te::Tensor> results = chosen->define(call);
+    const std::vector<te::Tensor> results =
+        tensors_of(graph_, node, [&](ValueId id) { return tensor(id); });
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] != kNoValue) tensors_.insert_or_assign(node.outputs[i], results.at(i));
   }
@@ -115,11 +92,10 @@ class Composer {
     if (const auto found = tensors_.find(id); found != tensors_.end()) return found->second;
     const Value& v = graph_.value(id);
     const TensorType& type = *v.type.tensor();
-    const bool one = v.constant && !v.constant->is_strings && v.constant->count() == 1;
-    const std::string name = identifier(v.name);
+    const std::optional<te::Tensor> known = known_tensor(v);
     const te::Tensor t =
-        one ? inlined(*v.constant, name) : te::placeholder(name, type.elem, te_shape(type.shape));
-    if (!one) placeholders_.emplace_back(id, t);
+        known ? *known : te::placeholder(identifier(v.name), type.elem, te_shape(type.shape));
+    if (!known) placeholders_.emplace_back(id, t);
     tensors_.emplace(id, t);
     return t;
   }
@@ -151,6 +127,35 @@ KernelProgram loops_of(Graph& graph, const Node& node, const std::string& name) 
 }
 
 }  // namespace
+
+std::optional<te::Tensor> known_tensor(const Value& v) {
+  if (!v.constant || v.constant->is_strings || v.constant->count() != 1) return std::nullopt;
+  const ConstantNode& c = *v.constant;
+  const ir::Expr value = ir::is_float(c.elem)       ? ir::float_imm(c.elem, number_at(c, 0))
+                         : c.elem == ir::Elem::Bool ? ir::bool_imm(int_at(c, 0) != 0)
+                                                    : ir::int_imm(c.elem, int_at(c, 0));
+  return te::compute(identifier(v.name), te_shape(dims(c.shape)),
+                     [&](const std::vector<te::Var>&) { return te::Expr(value); });
+}
+
+std::vector<te::Tensor> tensors_of(Graph& graph, const Node& node,
+                                   FunctionRef<te::Tensor(ValueId)> tensor) {
+  std::vector<std::optional<te::Tensor>> inputs;
+  for (const ValueId id : node.inputs) {
+    const TensorType* t = id == kNoValue ? nullptr : graph.type(id).tensor();
+    inputs.push_back(!t || t->strings ? std::nullopt : std::optional(tensor(id)));
+  }
+  std::vector<Type> types;
+  for (const ValueId id : node.outputs) types.push_back(graph.type(id));
+  Call call(graph, *node.op, node.attrs, node.inputs, node.origin, node.bodies);
+  call.bind(std::move(inputs), types);
+  const Algorithm* chosen = nullptr;
+  const auto& algorithms = node.op->algorithms;
+  for (size_t i = node.algorithm; i < algorithms.size() && !chosen; ++i)
+    if (!algorithms[i].applies || algorithms[i].applies(call)) chosen = &algorithms[i];
+  require(chosen, "no algorithm of the operator applies");
+  return chosen->define(call);
+}
 
 bool is_computed(const OpDef& op) { return op.loops || !op.algorithms.empty(); }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/op_def.h"
+#include "support/function_ref.h"
 
 namespace tilewright::ops {
 
@@ -23,6 +24,12 @@ struct KernelProgram {
 /// what `outputs` lists is returned. Inputs that only give sizes are not read.
 KernelProgram program_of(graph::Graph& graph, const std::vector<graph::Node>& nodes,
                          const std::vector<graph::ValueId>& outputs, const std::string& name);
+
+/// The results of the node's operator; `tensor` gives what it reads.
+std::vector<te::Tensor> tensors_of(graph::Graph& graph, const graph::Node& node,
+                                   FunctionRef<te::Tensor(graph::ValueId)> tensor);
+/// A constant of one element as a tensor that needs no memory; nothing for others.
+std::optional<te::Tensor> known_tensor(const graph::Value& value);
 
 /// Is the operator computed by a kernel (tensor expressions or loops)?
 bool is_computed(const graph::OpDef& op);

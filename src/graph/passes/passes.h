@@ -23,6 +23,7 @@ Graph nest_concats(Graph graph, PassContext& context);
 Graph recover_activations(Graph graph, PassContext& context);
 Graph recover_attention(Graph graph, PassContext& context);
 Graph recover_norms(Graph graph, PassContext& context);
+Graph recover_recurrences(Graph graph, PassContext& context);
 Graph recover_softmax(Graph graph, PassContext& context);
 Graph remove_dead(Graph graph, PassContext& context);
 Graph simplify_algebra(Graph graph, PassContext& context);
