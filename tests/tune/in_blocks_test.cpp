@@ -161,6 +161,57 @@ TEST(InBlocks, RandomOrdersOfDimensionsAndPieces) {
   }
 }
 
+/// A convolution of 24 channels in groups of `in` that each give `out` features.
+std::string in_groups_of(int64_t in, int64_t out) {
+  const int64_t features = 24 / in * out;
+  return str("te c(X: f32[1, 24, 6, 7], W: f32[", features, ", ", in, ", 3, 3]) {\n",
+             "  S[n in 1, m in ", features, ", y in 4, x in 5] =\n      sum(c in ", in,
+             ", i in 3, j in 3) X[n, m / ", out, " * ", in, " + c, y + i, x + j] * W[m, c, i, j]\n",
+             "  Y[n in 1, m in ", features,
+             ", y in 4, x in 5] = max(S[n, m, y, x], 0.0)\n  return Y\n}");
+}
+
+TEST(InGroups, GroupsAreAnIteratorOfTheirOwn) {
+  const ir::LoopFunc f = in_groups(blocks_of(in_groups_of(8, 4).c_str()));
+  ir::verify(f);
+  const std::string text = ir::print(f);
+  EXPECT_NE(text.find("W: in f32[3, 4, 8, 3, 3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("Y: out f32[1, 3, 4, 4, 5]"), std::string::npos) << text;
+  EXPECT_NE(text.find("X: in f32[1, 24, 6, 7]"), std::string::npos) << text;
+  EXPECT_NE(text.find("* 8 + "), std::string::npos) << text;
+  EXPECT_EQ(text.find(" / "), std::string::npos) << text;
+}
+
+TEST(InGroups, ConvolutionsOfAnyWidthInAnyLayout) {
+  for (const int64_t in : {1, 2, 3, 4, 6, 8, 12, 24})
+    for (const int64_t out : {1, 2, 4, 8}) {
+      const ir::LoopFunc f = blocks_of(in_groups_of(in, out).c_str());
+      for (int mask = 0; mask < 4; ++mask) {
+        std::vector<Pieces> pieces;
+        if (mask & 1) pieces.push_back({0, 1, 4});
+        if (mask & 2) pieces.push_back({2, 1, 24 / in * out % 4 == 0 ? 4 : 1});
+        EXPECT_EQ(difference(f, pieces, small_machine()), "") << in << " " << out << " " << mask;
+      }
+    }
+}
+
+TEST(InGroups, HeadsThatShareAKey) {
+  const ir::LoopFunc f = blocks_of(
+      "te s(Q: f32[8, 5, 16], K: f32[2, 9, 16]) {\n"
+      "  S[h in 8, i in 5, j in 9] = sum(k in 16) Q[h, i, k] * K[h / 4, j, k]\n  return S\n}");
+  const std::string text = ir::print(in_groups(f));
+  EXPECT_NE(text.find("Q: in f32[2, 4, 5, 16]"), std::string::npos) << text;
+  EXPECT_EQ(difference(f, {}, small_machine()), "");
+}
+
+TEST(InGroups, WhatDoesNotComeInWholeGroupsStays) {
+  const ir::LoopFunc f = blocks_of(
+      "te s(X: f32[3, 5], W: f32[10, 5]) {\n"
+      "  Y[m in 10] = sum(k in 5) X[m / 4, k] * W[m, k]\n  return Y\n}");
+  EXPECT_EQ(ir::print(in_groups(f)), ir::print(f));
+  EXPECT_EQ(difference(f, {}, small_machine()), "");
+}
+
 TEST(InBlocks, RefusesABlockSizeThatLeavesSomeOver) {
   EXPECT_FALSE(in_blocks(blocks_of(kConvolution), {{0, 1, 3}}));
 }

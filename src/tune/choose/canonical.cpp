@@ -9,6 +9,7 @@
 #include "ir/equal.h"
 #include "ir/rewrite.h"
 #include "tune/choose/digits.h"
+#include "tune/choose/in_blocks.h"
 #include "tune/choose/inits.h"
 #include "tune/choose/pieces.h"
 #include "tune/choose/stage.h"
@@ -272,7 +273,7 @@ class Rewriting {
 
 ir::LoopFunc canonical(const ir::LoopFunc& given) {
   if (!only_blocks(given)) return given;
-  const ir::LoopFunc blocks = in_pieces(in_digits(with_inits_inside(given)));
+  const ir::LoopFunc blocks = in_pieces(in_digits(in_groups(with_inits_inside(given))));
   std::set<const ir::BufferNode*> frozen;
   for (const Stage& s : stages_of(blocks)) {
     if (s.kind != StageKind::Other) continue;

@@ -8,6 +8,7 @@
 #include "arith/affine.h"
 #include "arith/context.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/rewrite.h"
 #include "support/function_ref.h"
 #include "support/str.h"
@@ -26,6 +27,13 @@ bool divides(int64_t size, const Expr& extent) {
   const auto known = ir::const_int(extent);
   return known && *known > 0 && *known % size == 0;
 }
+
+/// An iterator of a block in groups of so many.
+struct Group {
+  const ir::Block* block;
+  size_t iter;
+  int64_t size;
+};
 
 /// What is cut: from the parameters through the iterators along them to what those index.
 class Finder {
@@ -46,6 +54,12 @@ class Finder {
       dims[b.get()][p.dim] = p.size;
     }
     while (possible_ && grow()) {
+    }
+  }
+  /// Beginning with an iterator of a block.
+  Finder(const ir::LoopFunc& func, const Group& group) : Finder(func, std::vector<Pieces>()) {
+    iters[group.block][group.iter] = group.size;
+    while (grow()) {
     }
   }
 
@@ -94,7 +108,7 @@ class Finder {
 class Rewriting {
  public:
   Rewriting(const ir::LoopFunc& func, const std::vector<Pieces>& params, const Finder& cuts)
-      : func_(func), cuts_(cuts) {
+      : func_(func), cuts_(cuts), side_by_side_(params.empty()) {
     for (const ir::Param& p : func.params) in_pieces_[p.buffer.get()];
     for (const Pieces& p : params) in_pieces_[func.params[p.param].buffer.get()].insert(p.dim);
   }
@@ -118,6 +132,7 @@ class Rewriting {
   /// Do the places inside the pieces of a dimension that is cut come last? A parameter's bytes are
   /// given: only those of the dimensions that lie in pieces do, others stay side by side.
   bool places_last(const Buffer& b, size_t dim) const {
+    if (side_by_side_) return false;
     const auto param = in_pieces_.find(b.get());
     return param == in_pieces_.end() || param->second.contains(dim);
   }
@@ -160,7 +175,10 @@ class Rewriting {
 
   std::vector<Expr> indices(const Buffer& b, const std::vector<Expr>& all, const Places& at) const {
     std::vector<Expr> now;
-    for (const Expr& e : all) now.push_back(ir::substitute(e, at.values));
+    for (const Expr& e : all) {
+      now.push_back(ir::substitute(e, at.values));
+      if (side_by_side_ && !ir::equal(e, now.back())) now.back() = at.context.simplify(now.back());
+    }
     return arranged<Expr>(b, now, [&](const Expr& e, int64_t size) {
       return std::pair(at.context.simplify(e / size), at.context.simplify(e % size));
     });
@@ -169,8 +187,8 @@ class Rewriting {
   ir::Region region(const ir::Region& r, const Places& at) {
     std::vector<ir::Range> now;
     for (const ir::Range& range : r.ranges)
-      now.push_back(
-          {ir::substitute(range.min, at.values), ir::substitute(range.extent, at.values)});
+      now.push_back({at.context.simplify(ir::substitute(range.min, at.values)),
+                     ir::substitute(range.extent, at.values)});
     size_t d = 0;
     std::vector<Expr> extents;
     for (const auto& [dim, size] : dims_of(r.buffer))
@@ -245,7 +263,7 @@ class Rewriting {
         place.extent = size->second;
         at.values[b.iters[i].var] = it.var * size->second + place.var;
         iters.push_back(it);
-        inner.push_back(place);
+        (side_by_side_ ? iters : inner).push_back(place);
       }
       iters.insert(iters.end(), inner.begin(), inner.end());
     }
@@ -267,11 +285,37 @@ class Rewriting {
 
   const ir::LoopFunc& func_;
   const Finder& cuts_;
+  const bool side_by_side_;                                      // no memory changes
   std::map<const ir::BufferNode*, std::set<size_t>> in_pieces_;  // of parameters: which dimensions
   ir::BufferMap buffers_;
 };
 
+/// An iterator of a sum of whose quotient an operand is read, as of channels in groups.
+std::optional<Group> group_of(const ir::LoopFunc& func) {
+  for (const Stage& s : stages_of(func)) {
+    if (s.kind != StageKind::Reduce) continue;
+    const auto& iters = s.block->iters;
+    for (size_t i = 0; i < iters.size(); ++i) {
+      std::optional<int64_t> by;
+      for (const ir::Load* l : s.loads())
+        for (const Expr& e : l->indices)
+          ir::walk(e, [&](const ir::Binary& b) {
+            if (b.op == ir::BinaryOp::Div && b.a == iters[i].var) by = ir::const_int(b.b);
+          });
+      if (by && *by > 1 && divides(*by, iters[i].extent)) return Group{s.block, i, *by};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+ir::LoopFunc in_groups(const ir::LoopFunc& blocks) {
+  ir::LoopFunc out = blocks;
+  while (const std::optional<Group> group = group_of(out))
+    out = Rewriting(out, {}, Finder(out, *group)).run();
+  return out;
+}
 
 std::optional<ir::LoopFunc> in_blocks(const ir::LoopFunc& blocks,
                                       const std::vector<Pieces>& params) {

@@ -26,4 +26,10 @@ struct Pieces {
 std::optional<ir::LoopFunc> in_blocks(const ir::LoopFunc& blocks,
                                       const std::vector<Pieces>& params);
 
+/// The function with iterators of sums cut where an operand is read at their quotient, so that what
+/// the operands have in common is an iterator of its own. No element moves.
+///   Y[m in 64, x] = sum(c in 8) X[m / 8 * 8 + c, x] * W[m, c]
+///   ->  Y[g in 8, m in 8, x] = sum(c in 8) X[g * 8 + c, x] * W[g, m, c]
+ir::LoopFunc in_groups(const ir::LoopFunc& blocks);
+
 }  // namespace tilewright::tune
