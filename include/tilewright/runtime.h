@@ -237,6 +237,9 @@ typedef struct tw_context_options {
   int32_t workers;
   /* NULL: the module's. Copied. */
   const tw_allocator* allocator;
+  /* Bytes that the context may hold at most (tw_context_bytes); 0: as many as the machine has. A
+   * run that needs more ends with TW_OUT_OF_MEMORY and names the value. */
+  int64_t memory_limit;
 } tw_context_options;
 
 TW_API tw_status tw_context_create(tw_module* module, const tw_context_options* options,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "error.h"
+#include "interrupt.h"
 #include "lock.h"
 #include "module/in_memory.h"
 #include "support/write_file.h"
@@ -80,9 +81,12 @@ PagedMemory copy_of(const nb::bytes& bytes) {
 
 class Module {
  public:
-  Module(const nb::bytes& twm, int32_t threads) : Module(copy_of(twm), threads) {}
-  Module(const std::string& path, int32_t threads) : memory_(path), threads_(threads) { load(); }
-  Module(PagedMemory memory, int32_t threads) : memory_(std::move(memory)), threads_(threads) {
+  Module(const nb::bytes& twm, const ContextLimits& limits) : Module(copy_of(twm), limits) {}
+  Module(const std::string& path, const ContextLimits& limits) : memory_(path), limits_(limits) {
+    load();
+  }
+  Module(PagedMemory memory, const ContextLimits& limits)
+      : memory_(std::move(memory)), limits_(limits) {
     load();
   }
   ~Module() {
@@ -148,6 +152,11 @@ class Module {
     return bytes;
   }
 
+  /// Ends the runs of other threads.
+  void cancel() {
+    for (tw_context* context : running_) tw_cancel(context);
+  }
+
   /// None, or too few, stands for an input's default.
   nb::list run(const nb::list& inputs) {
     const Lease lease(*this);
@@ -159,9 +168,11 @@ class Module {
         set(context, i, nb::none());
     tw_status status;
     {
+      const Interruptible interruptible(context);
       const Unlocked unlocked;
       status = tw_run(context);
     }
+    if (status == TW_CANCELLED && PyErr_CheckSignals() != 0) throw nb::python_error();
     require_ok(status, context);
     nb::list out;
     for (int32_t i = 0; i < tw_output_count(module_); ++i) {
@@ -176,8 +187,13 @@ class Module {
  private:
   /// A context for one run: one that is idle, or a new one when other threads hold them all.
   struct Lease {
-    explicit Lease(Module& m) : module(m), context(m.take_context()) {}
-    ~Lease() { module.idle_.push_back(context); }
+    explicit Lease(Module& m) : module(m), context(m.take_context()) {
+      module.running_.push_back(context);
+    }
+    ~Lease() {
+      std::erase(module.running_, context);
+      module.idle_.push_back(context);
+    }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     Module& module;
@@ -194,7 +210,7 @@ class Module {
     }
   }
 
-  /// With the interpreter's lock held, which guards `idle_`.
+  /// With the interpreter's lock held, which guards `idle_` and `running_`.
   tw_context* take_context() {
     tw_context* context = nullptr;
     if (!idle_.empty()) {
@@ -203,7 +219,8 @@ class Module {
       return context;
     }
     tw_context_options options{};
-    options.threads = threads_ == 0 ? -1 : threads_;
+    options.threads = limits_.threads == 0 ? -1 : limits_.threads;
+    options.memory_limit = limits_.memory;
     require_ok(tw_context_create(module_, &options, &context), nullptr);
     return context;
   }
@@ -239,29 +256,32 @@ class Module {
   }
 
   Memory memory_;
-  int32_t threads_;
+  ContextLimits limits_;
   tw_module* module_ = nullptr;
-  std::vector<tw_context*> idle_;
+  std::vector<tw_context*> idle_, running_;
 };
 
 }  // namespace
 
-nb::object loaded(const tilewright::Module& compiled, int32_t threads) {
+nb::object loaded(const tilewright::Module& compiled, const ContextLimits& limits) {
   PagedMemory memory = module_in_memory(compiled);
   if (memory.size() == 0) throw std::bad_alloc();
-  return nb::cast(new Module(std::move(memory), threads), nb::rv_policy::take_ownership);
+  return nb::cast(new Module(std::move(memory), limits), nb::rv_policy::take_ownership);
 }
 
 void bind_module(nb::module_& m) {
+  nb::class_<ContextLimits>(m, "ContextLimits")
+      .def(nb::init<int32_t, int64_t>(), nb::arg("threads"), nb::arg("memory"));
   nb::class_<Module>(m, "Module")
-      .def(nb::init<const nb::bytes&, int32_t>(), nb::arg("twm"), nb::arg("threads") = 0)
-      .def(nb::init<const std::string&, int32_t>(), nb::arg("path"), nb::arg("threads") = 0)
+      .def(nb::init<const nb::bytes&, const ContextLimits&>(), nb::arg("twm"), nb::arg("limits"))
+      .def(nb::init<const std::string&, const ContextLimits&>(), nb::arg("path"), nb::arg("limits"))
       .def("bytes", &Module::bytes)
       .def("save", &Module::save, nb::arg("path"))
       .def("inputs", [](const Module& module) { return module.ports(true); })
       .def("outputs", [](const Module& module) { return module.ports(false); })
       .def("defaults", &Module::defaults)
       .def("metadata", &Module::metadata)
+      .def("cancel", &Module::cancel)
       .def("trim", &Module::trim)
       .def("held_bytes", &Module::held_bytes)
       .def("run", &Module::run, nb::arg("inputs"));

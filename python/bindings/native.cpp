@@ -87,9 +87,9 @@ nb::list reference(const nb::object& model, const nb::list& inputs) {
 
 /// A Module, and what is slower than it should be, a line each.
 nb::tuple compile(const nb::object& model, const std::string& target, const Dims& dims,
-                  const std::vector<std::string>& skip, int32_t threads, bool cache,
-                  const std::string& precision, const std::string& records, bool transfer,
-                  bool shipped) {
+                  const std::vector<std::string>& skip, const python::ContextLimits& limits,
+                  bool cache, const std::string& precision, const std::string& records,
+                  bool transfer, bool shipped) {
   const graph::Graph graph = read(model, dims);
   std::vector<std::string> warnings;
   driver::ModelOptions options;
@@ -105,7 +105,7 @@ nb::tuple compile(const nb::object& model, const std::string& target, const Dims
     const python::Unlocked unlocked;
     module = driver::compile_model(graph, options);
   }
-  return nb::make_tuple(python::loaded(module, threads), warnings);
+  return nb::make_tuple(python::loaded(module, limits), warnings);
 }
 
 std::string emit(const nb::object& model, const std::string& stage, const std::string& target,
@@ -143,7 +143,7 @@ NB_MODULE(_native, m) {
   python::bind_error(m);
   python::bind_dlpack(m);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"),
-        nb::arg("threads"), nb::arg("cache"), nb::arg("precision"), nb::arg("records"),
+        nb::arg("limits"), nb::arg("cache"), nb::arg("precision"), nb::arg("records"),
         nb::arg("transfer"), nb::arg("shipped"));
   m.def("emit", emit, nb::arg("model"), nb::arg("stage"), nb::arg("target"), nb::arg("dims"),
         nb::arg("skip"), nb::arg("precision"));

@@ -101,6 +101,12 @@ tw_value* plain_value(tw_module* module, const nb::handle& object, const tw_port
 
 void require_ok(tw_status status, const tw_context* context) {
   if (status == TW_OK) return;
+  if (status == TW_CANCELLED)
+    refuse_value("python.run.cancelled", tw_error_text(context),
+                 "the module is as it was: run it again");
+  if (status == TW_OUT_OF_MEMORY)
+    refuse_value("python.run.memory", tw_error_text(context),
+                 "give smaller inputs, or a larger memory_limit to tw.compile or tw.load");
   refuse_value("python.run.failed", tw_error_text(context),
                status == TW_BAD_INPUT ? "give what `Module.inputs` lists"
                : status == TW_RUN_FAILED

@@ -66,11 +66,12 @@ def _range(name, value):
 def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional[Dims] = None, skip: Sequence[str] = (),
             example_inputs: Any = None, dynamic_shapes: Any = None, cache: bool = True,
             precision: str = "f32", records: Optional[Path] = None, transfer: bool = False,
-            shipped_records: bool = True) -> Module:  # noqa: A001 -- the name users expect
+            shipped_records: bool = True, memory_limit: int = 0) -> Module:  # noqa: A001 -- the name users expect
     """Compiles a model for a target and returns a Module that runs it here.
 
     `dims` maps names of dimensions to a value, a (low, high) range, or (low, high, points) with values that get kernels of
-    their own; `threads` is the module's default for running and never changes its bits. A torch.nn.Module is exported with
+    their own; `threads` is the module's default for running and never changes its bits; `memory_limit` is what one run may hold, in bytes
+    (0: as much as the machine has). A torch.nn.Module is exported with
     `example_inputs` (and `dynamic_shapes`, as torch.onnx.export takes them). Kernels are kept in the cache of the command line
     (`tilewright cache`), unless `cache` is false. With the `precision` "bf16" products of f32 multiply rounded factors; sums and all else stay f32.
     `records` is a file of `tilewright tune`, whose schedules are taken; with `transfer` kernels without a record take that of the
@@ -79,7 +80,7 @@ def compile(model: Model, target: str = "host", threads: int = 0, dims: Optional
     """
     _errors.taken("target", target, str, "a name that `tilewright targets` lists")
     _errors.taken("precision", precision, str, "f32 or bf16")
-    options = _ranges(dims), _errors.names("skip", skip), _errors.count("threads", threads), bool(cache), precision
+    options = _ranges(dims), _errors.names("skip", skip), _limits(threads, memory_limit), bool(cache), precision
     kept = _errors.path("records", records) if records is not None else "", bool(transfer), bool(shipped_records)
     with path_or_bytes(model, example_inputs, dynamic_shapes) as given:
         module, slow = _native.compile(given, target, *options, *kept)
@@ -98,9 +99,16 @@ def emit(model: Model, stage: str, target: str = "host", dims: Optional[Dims] = 
         return _native.emit(given, stage, target, ranges, left_out, precision)
 
 
-def load(twm: Union[Path, bytes], threads: int = 0) -> Module:
-    """A module from a .twm file, which is mapped and must stay as it is, or from its bytes."""
-    return Module(_native.Module(twm if isinstance(twm, bytes) else _errors.path("twm", twm), _errors.count("threads", threads)))
+def load(twm: Union[Path, bytes], threads: int = 0, memory_limit: int = 0) -> Module:
+    """A module from a .twm file, which is mapped and must stay as it is, or from its bytes.
+
+    A run that would hold more than `memory_limit` bytes (0: as many as the machine has) is an error.
+    """
+    return Module(_native.Module(twm if isinstance(twm, bytes) else _errors.path("twm", twm), _limits(threads, memory_limit)))
+
+
+def _limits(threads, memory_limit):
+    return _native.ContextLimits(_errors.count("threads", threads), _errors.count("memory_limit", memory_limit))
 
 
 def reference(model: Model, inputs: Sequence[Optional[Input]]) -> list[Output]:
@@ -150,6 +158,10 @@ class Module:
                   for x, (name, elem, _) in zip(inputs, self.inputs)]
         outputs = [from_native(y) for y in self._native.run(native)]
         return [to_maps(y, self._keys[name]) if name in self._keys else y for y, (name, _, _) in zip(outputs, self.outputs)]
+
+    def cancel(self) -> None:
+        """Ends the runs that other threads have begun, which raise an Error. Ctrl-C ends one of the main thread."""
+        self._native.cancel()
 
     def held_bytes(self) -> int:
         """What is kept for the next run: it rises with the largest inputs so far."""

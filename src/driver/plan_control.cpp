@@ -25,7 +25,8 @@ struct Stack {
 tilewright::ValueId Planner::shared(ValueId id) {
   const TensorType* t = graph_.type(id).tensor();
   return values_[id] =
-             plan_.dynamic(value_type(graph_.type(id)), t ? static_cast<uint32_t>(t->rank()) : 0);
+             plan_.dynamic(value_type(graph_.type(id)), t ? static_cast<uint32_t>(t->rank()) : 0,
+                           graph_.value(id).name);
 }
 
 /// Lets `to`, of this type, hold what `from` is.
@@ -91,7 +92,8 @@ void Planner::loop_node(const Node& node) {
     const Type& type = graph_.type(f.inputs[k + 2]);
     const TensorType* t = type.tensor();
     const auto slot = [&] {
-      return plan_.dynamic(value_type(type), t ? static_cast<uint32_t>(t->rank()) : 0);
+      return plan_.dynamic(value_type(type), t ? static_cast<uint32_t>(t->rank()) : 0,
+                           graph_.value(f.inputs[k + 2]).name);
     };
     state.push_back(slot());
     next.push_back(slot());
@@ -113,7 +115,7 @@ void Planner::loop_node(const Node& node) {
       dims.push_back(s.extents.back());
     }
     s.offset = plan_.fresh();
-    s.all = plan_.dynamic(elem_type(t), dims);
+    s.all = plan_.dynamic(elem_type(t), dims, graph_.value(node.outputs[k]).name);
     s.part = plan_.view(s.all, s.offset, elem_type(t), s.extents);
     plan_.alloc(s.all);
     values_[node.outputs[k]] = s.all;

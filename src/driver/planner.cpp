@@ -512,8 +512,8 @@ void Planner::host(const Node& node) {
   for (const ValueId id : node.outputs) {
     if (id != kNoValue) {
       const TensorType* t = graph_.type(id).tensor();
-      values_[id] =
-          plan_.dynamic(value_type(graph_.type(id)), t ? static_cast<uint32_t>(t->rank()) : 0);
+      values_[id] = plan_.dynamic(value_type(graph_.type(id)),
+                                  t ? static_cast<uint32_t>(t->rank()) : 0, graph_.value(id).name);
     }
     outputs.push_back(id == kNoValue ? kNone : values_[id]);
   }
@@ -533,7 +533,7 @@ tilewright::ValueId Planner::make(ValueId id) {
     v = plan_.arena(arena_.at(id), elem_type(t), dims);
     if (!early_dims_.contains(id)) plan_.define(v);  // no elements, whatever its other dimensions
   } else {
-    v = plan_.dynamic(elem_type(t), dims);
+    v = plan_.dynamic(elem_type(t), dims, graph_.value(id).name);
     plan_.alloc(v);
     dynamic_.push_back(id);
   }

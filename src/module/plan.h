@@ -49,7 +49,8 @@ struct PlanValue {
     Constant,  // `index`: which of the module's constants
     Arena,     // at byte `offset` (a register) of the context's arena
     View,      // in the storage of value `index`, from byte `offset` (a register) on
-    Dynamic,   // allocated while the plan runs, or bound to another value by Share
+    Dynamic,   // allocated while the plan runs, or bound to another value by Share; `index`: what
+               // the model calls it, an offset in the names, or kNone
   };
   Storage storage = Storage::Dynamic;
   uint8_t rank = 0;

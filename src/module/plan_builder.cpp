@@ -189,15 +189,20 @@ ValueId PlanBuilder::view(ValueId of, Reg offset, ElemType elem, std::span<const
              dims);
 }
 
-ValueId PlanBuilder::dynamic(ElemType elem, std::span<const Reg> dims) {
-  return add({.storage = PlanValue::Storage::Dynamic, .type = {elem}, .offset = constant(0)}, dims);
+ValueId PlanBuilder::dynamic(ElemType elem, std::span<const Reg> dims, std::string_view name) {
+  return add({.storage = PlanValue::Storage::Dynamic,
+              .type = {elem},
+              .index = name.empty() ? kNone : module_.names.add(name),
+              .offset = constant(0)},
+             dims);
 }
 
-ValueId PlanBuilder::dynamic(ValueType type, uint32_t rank) {
+ValueId PlanBuilder::dynamic(ValueType type, uint32_t rank, std::string_view name) {
   return add({.storage = PlanValue::Storage::Dynamic,
               .rank = static_cast<uint8_t>(rank),
               .own_shape = 1,
               .type = type,
+              .index = name.empty() ? kNone : module_.names.add(name),
               .offset = constant(0)},
              {});
 }

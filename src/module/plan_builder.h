@@ -83,9 +83,10 @@ class PlanBuilder {
   ValueId constant_value(uint32_t index, ElemType elem, std::span<const Reg> dims);
   ValueId arena(Reg offset, ElemType elem, std::span<const Reg> dims);
   ValueId view(ValueId of, Reg offset, ElemType elem, std::span<const Reg> dims);
-  ValueId dynamic(ElemType elem, std::span<const Reg> dims);
+  /// `name`: what the model calls it, for errors.
+  ValueId dynamic(ElemType elem, std::span<const Reg> dims, std::string_view name = {});
   /// A tensor whose shape a host operator or Share sets, a sequence (rank 0), an optional (rank 0).
-  ValueId dynamic(ValueType type, uint32_t rank);
+  ValueId dynamic(ValueType type, uint32_t rank, std::string_view name = {});
 
   Reg load_element(ValueId v, Reg index);
   void store_element(ValueId v, Reg index, Reg r);

@@ -228,7 +228,8 @@ bool Verifier::value(ValueId id) {
       return bytes <= static_cast<int64_t>(module_.constants[v.index].bytes) ||
              bad("value %u is larger than its constant", id);
     }
-    case Storage::Dynamic: return true;
+    case Storage::Dynamic:
+      return v.index == kNone || name(v.index) || bad("value %u has no such name", id);
   }
   return false;
 }

@@ -69,6 +69,10 @@ tw_status tw_context_create(tw_module* module, const tw_context_options* given,
     options.parallel_for = given->parallel_for;
     options.parallel_user = given->parallel_user;
     options.workers = given->workers;
+    if (given->memory_limit < 0)
+      return fail_in_thread(TW_INVALID_ARGUMENT,
+                            "memory_limit is negative: give bytes, or 0 for what the machine has");
+    options.memory_limit = given->memory_limit;
     if (given->parallel_for != nullptr && given->workers < 1)
       return fail_in_thread(TW_INVALID_ARGUMENT, "parallel_for has no workers");
     if (given->allocator != nullptr) {

@@ -33,11 +33,12 @@ void Block::release() {
   if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) pool->put(this);
 }
 
-BlockPool* BlockPool::create(const Allocator& allocator) {
+BlockPool* BlockPool::create(const Allocator& allocator, size_t limit) {
   void* memory = allocator.get(sizeof(BlockPool), alignof(BlockPool));
   if (memory == nullptr) return nullptr;
   auto* pool = new (memory) BlockPool();
   pool->allocator_ = allocator;
+  pool->limit_ = limit;
   pool->refs_.store(1);
   return pool;
 }
@@ -61,6 +62,10 @@ Block* BlockPool::get(int64_t bytes) {
   lock();
   Block* block = take_free(size_class);
   const bool is_new = block == nullptr;
+  if (is_new && !room_for(all)) {
+    unlock();
+    return nullptr;
+  }
   used_ += is_new ? all : bytes_with(*block);
   most_used_ = std::max(most_used_, used_);
   if (is_new) free_all_beyond(most_used_ - all);
@@ -92,6 +97,22 @@ void BlockPool::free_all_beyond(size_t bytes) {
       list = block->next;
       forget(block);
     }
+}
+
+/// May so much more be held? Free blocks make room.
+bool BlockPool::room_for(size_t bytes) {
+  const size_t taken = beside_ + bytes;
+  if (taken < bytes || taken > limit_) return false;
+  free_all_beyond(limit_ - taken);
+  return held_bytes() <= limit_ - taken;
+}
+
+bool BlockPool::count(size_t bytes) {
+  lock();
+  const bool fits = room_for(bytes);
+  if (fits) beside_ += bytes;
+  unlock();
+  return fits;
 }
 
 void BlockPool::trim() {

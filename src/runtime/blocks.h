@@ -31,13 +31,18 @@ struct alignas(64) Block {
 /// blocks may be released by any thread.
 class BlockPool {
  public:
-  static BlockPool* create(const Allocator& allocator);
+  /// `limit`: bytes that are held at most.
+  static BlockPool* create(const Allocator& allocator, size_t limit);
   /// Gives up the owner's reference.
   void close();
 
   /// With one reference; nullptr when there is no memory.
   Block* get(int64_t bytes);
   size_t held_bytes() const { return held_.load(std::memory_order_relaxed); }
+  /// Counts memory that the owner has beside the blocks; false when that is too much.
+  bool count(size_t bytes);
+  void uncount(size_t bytes) { beside_ -= bytes; }
+  size_t limit() const { return limit_; }
   /// Gives the free blocks back.
   void trim();
   const Allocator& allocator() const { return allocator_; }
@@ -50,6 +55,7 @@ class BlockPool {
   Block* take_free(uint32_t size_class);
   void forget(Block* block);
   void free_all_beyond(size_t bytes);
+  bool room_for(size_t bytes);
   void drop();
   void lock() {
     while (locked_.test_and_set(std::memory_order_acquire)) {
@@ -63,6 +69,7 @@ class BlockPool {
   std::atomic_flag locked_;
   bool closed_;
   size_t used_, most_used_;  // bytes of the blocks outside, now and at most
+  size_t limit_, beside_;    // bytes that may be held; that the owner has beside the blocks
   Block* free_[kClasses];
 };
 

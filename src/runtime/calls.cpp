@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of kernels and host operators.
+#include <algorithm>
 #include <cinttypes>
 #include <time.h>
 
@@ -35,17 +36,38 @@ tw_status Context::reserve(Memory& memory, int64_t bytes, const char* what) {
   if (bytes <= static_cast<int64_t>(memory.bytes)) return TW_OK;
   give_back(memory);
   const bool large = on_large_pages(bytes);
+  if (!pool_->count(static_cast<size_t>(bytes))) return no_memory(what, nullptr, bytes);
   void* data = allocator_.get(static_cast<size_t>(bytes), large ? kLargePage : kAlignment);
-  if (data != nullptr && large) use_large_pages(data, bytes);
-  if (data == nullptr)
-    return fail(TW_OUT_OF_MEMORY, "no memory for %s of %" PRId64 " bytes", what, bytes);
+  if (data == nullptr) {
+    pool_->uncount(static_cast<size_t>(bytes));
+    return no_memory(what, nullptr, bytes);
+  }
+  if (large) use_large_pages(data, bytes);
   memory = {data, static_cast<size_t>(bytes)};
   return TW_OK;
 }
 
 void Context::give_back(Memory& memory) {
-  if (memory.data != nullptr) allocator_.put(memory.data, memory.bytes);
+  if (memory.data != nullptr) {
+    pool_->uncount(memory.bytes);
+    allocator_.put(memory.data, memory.bytes);
+  }
   memory = {};
+}
+
+/// `name`: what the model calls it; may be nullptr.
+tw_status Context::no_memory(const char* what, const char* name, int64_t bytes) {
+  const auto held = static_cast<size_t>(held_bytes());
+  const char *before = name != nullptr ? " `" : "", *after = name != nullptr ? "`" : "";
+  if (name == nullptr) name = "";
+  if (static_cast<size_t>(bytes) > pool_->limit() - std::min(held, pool_->limit()))
+    return fail(TW_OUT_OF_MEMORY,
+                "%s%s%s%s of %" PRId64
+                " bytes does not fit: the context holds %zu bytes and may "
+                "hold %zu (memory_limit)",
+                what, before, name, after, bytes, held, pool_->limit());
+  return fail(TW_OUT_OF_MEMORY, "no memory for %s%s%s%s of %" PRId64 " bytes", what, before, name,
+              after, bytes);
 }
 
 /// What the verifier could not prove: the parameters are there, lie apart and are aligned.

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <new>
+#include <unistd.h>
 
 #include "module/shape.h"
 #include "runtime/float_state.h"
@@ -27,10 +28,20 @@ struct GuardedTask {
   }
 };
 
+/// What the machine has: the system would end a program that uses more.
+size_t bytes_of_machine() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) : SIZE_MAX;
+}
+
 }  // namespace
 
-Context::Context(LoadedModule& module, const Allocator& allocator)
-    : module_(module), plan_(module.plan()), allocator_(allocator) {
+Context::Context(LoadedModule& module, const ContextOptions& options)
+    : module_(module),
+      plan_(module.plan()),
+      allocator_(options.allocator),
+      memory_limit_(options.memory_limit > 0 ? static_cast<size_t>(options.memory_limit)
+                                             : bytes_of_machine()) {
   module.retain();
   pthread_mutex_init(&async_.mutex, nullptr);
   pthread_cond_init(&async_.changed, nullptr);
@@ -66,7 +77,7 @@ tw_status Context::create(LoadedModule& module, const ContextOptions& options, C
     error.set("no memory for a context");
     return TW_OUT_OF_MEMORY;
   }
-  auto* made = new (memory) Context(module, allocator);
+  auto* made = new (memory) Context(module, options);
   made->use_threads(options);
   if (made->prepare()) {
     context = made;
@@ -143,7 +154,7 @@ bool select(const Allocator& allocator, uint32_t count, Array<ValueId>& values, 
 bool Context::prepare() {
   const PlanFacts& facts = module_.facts();
   const ModuleView& view = module_.view();
-  pool_ = BlockPool::create(allocator_);
+  pool_ = BlockPool::create(allocator_, memory_limit_);
   size_t dims = 0;
   for (const PlanValue& v : plan_.values) dims += v.rank;
   if (pool_ == nullptr || !registers_.resize(allocator_, plan_.registers) ||

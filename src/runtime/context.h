@@ -36,6 +36,7 @@ struct ContextOptions {
   void* parallel_user = nullptr;
   int32_t workers = 1;
   Allocator allocator;
+  int64_t memory_limit = 0;  // 0: what the machine has
 };
 
 class Context {
@@ -100,7 +101,7 @@ class Context {
     size_t bytes;
   };
 
-  Context(LoadedModule& module, const Allocator& allocator);
+  Context(LoadedModule& module, const ContextOptions& options);
   ~Context();
   bool prepare();
   void use_threads(const ContextOptions& options);
@@ -137,6 +138,7 @@ class Context {
   tw_status check_indices(const uint32_t* words);
   tw_status undefined(ValueId id);
   void clear(Slot& slot);
+  const char* value_name(ValueId id) const;
   Block* block_of(ValueId id) const;
   tw_status may_write(ValueId id);
 
@@ -149,12 +151,14 @@ class Context {
   void tell(const char* name, bool host_op, const uint32_t* words, int64_t begin);
 
   void give_back(Memory& memory);
+  tw_status no_memory(const char* what, const char* name, int64_t bytes);
 
   static void* async_main(void* context);
 
   LoadedModule& module_;
   const PlanView& plan_;
   const Allocator allocator_;
+  const size_t memory_limit_;
   ErrorText error_;
   BlockPool* pool_ = nullptr;
 

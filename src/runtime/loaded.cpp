@@ -37,7 +37,7 @@ LoadedModule* LoadedModule::create(const Allocator& allocator) {
   if (memory == nullptr) return nullptr;
   auto* module = new (memory) LoadedModule();
   module->allocator_ = allocator;
-  module->pool_ = BlockPool::create(allocator);
+  module->pool_ = BlockPool::create(allocator, SIZE_MAX);
   if (module->pool_ != nullptr) return module;
   module->release();
   return nullptr;

@@ -51,6 +51,13 @@ tw_status Context::undefined(ValueId id) {
   return fail(TW_RUN_FAILED, "the module's plan is broken: it uses value %u before it is set", id);
 }
 
+/// What the model calls a value that is allocated while the plan runs; nullptr: nothing.
+const char* Context::value_name(ValueId id) const {
+  const PlanValue& v = plan_.values[id];
+  if (v.storage == Storage::Output) return module_.name(module_.view().outputs[v.index].name);
+  return v.storage == Storage::Dynamic && v.index != kNone ? module_.name(v.index) : nullptr;
+}
+
 Block* Context::block_of(ValueId id) const {
   while (plan_.values[id].storage == Storage::View) id = plan_.values[id].index;
   return slots_[id].block;
@@ -123,8 +130,7 @@ tw_status Context::memory_for(ValueId id, Slot& slot, int64_t bytes, bool keep_c
         copy && slot.bytes < INT64_MAX / 4 ? std::max(bytes, 2 * slot.bytes) : bytes;
     if (!copy) clear(slot);  // before it asks for more
     block = pool_->get(wanted);
-    if (block == nullptr)
-      return fail(TW_OUT_OF_MEMORY, "no memory for a tensor of %" PRId64 " bytes", bytes);
+    if (block == nullptr) return no_memory("tensor", value_name(id), bytes);
     if (copy)
       std::memcpy(block->data(), slot.data, static_cast<size_t>(std::min(bytes, slot.bytes)));
     if (slot.block != nullptr) slot.block->release();

@@ -89,6 +89,24 @@ TEST(Dynamic, GivesMemoryBack) {
   EXPECT_EQ(list(context.output(0).data<int64_t>()), (std::vector<int64_t>{0, 1, 2}));
 }
 
+TEST(Dynamic, ARunHoldsNoMoreThanTheLimit) {
+  const Loaded loaded(positive_module());
+  tw_context_options options{};
+  options.memory_limit = 1000;
+  tw::Context context(loaded.module, options);
+  std::vector<float> x(1000, 1);
+  context.set_input("x", x.data(), {1000});
+  EXPECT_TRUE(contains(error_of([&] { context.run(); }), "the arena of 8064 bytes does not fit"));
+  context.set_input("x", x.data(), {70});  // room for the arena, and none for the result
+  EXPECT_TRUE(contains(error_of([&] { context.run(); }), "tensor `where` of 560 bytes"));
+  EXPECT_LE(tw_context_bytes(context.get()), 1000);
+  context.set_input("x", x.data(), {3});
+  context.run();
+  EXPECT_EQ(list(context.output(0).data<int64_t>()), (std::vector<int64_t>{0, 1, 2}));
+  options.memory_limit = -1;
+  EXPECT_TRUE(contains(error_of([&] { tw::Context(loaded.module, options); }), "memory_limit"));
+}
+
 /// rows[t] = state after t + 1 steps of `state += 1`; stops after `trips` or when state[0] reaches
 /// `limit`. A Loop with a carried value and a scan output that grows.
 Module loop_module() {
