@@ -62,11 +62,8 @@ nlohmann::json run(const Arguments& arguments) {
   else
     module.set_inputs(frontend::read_npz(arguments.inputs));
   const runtime::LoadedModule& loaded = *runtime::from_c(module.module().get());
-  std::vector<std::vector<int64_t>> shapes;
-  for (const graph::Constant& input : module.inputs()) shapes.push_back(input->shape);
-
-  const std::vector<bench::KernelFacts> facts =
-      bench::facts_of(compiled, driver::plan_steps(loaded.view(), loaded.variant(), shapes));
+  const std::vector<bench::KernelFacts> facts = bench::facts_of(
+      compiled, driver::plan_steps(loaded.view(), loaded.variant(), module.input_shapes()));
   const bench::KernelTimes times =
       bench::time_kernels(module.module(), module.inputs(), arguments.slices, arguments.seconds);
   const auto time_of = [&](const bench::KernelFacts& f) -> const bench::KernelTime* {

@@ -202,6 +202,7 @@ class PlainObserver {
 
 void set_inputs(tw::Context& context, const std::vector<tilewright::graph::Constant>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) continue;  // its default
     std::vector<int64_t> dims = inputs[i]->shape;
     const tw_tensor tensor = tw_make_tensor(const_cast<std::byte*>(inputs[i]->bytes.data()),
                                             static_cast<tw_elem>(inputs[i]->elem),

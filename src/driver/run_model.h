@@ -30,6 +30,8 @@ class LoadedModule {
   /// Of what is set, or of the default.
   std::vector<std::vector<int64_t>> input_shapes() const;
 
+  /// Null: the default.
+  const std::vector<graph::Constant>& inputs() const { return inputs_; }
   tw::Module& module() { return module_; }
   tw::Context& context() { return context_; }
 
