@@ -27,6 +27,11 @@ def markdown(results):
                   "Compile is the command line without its cache (ours), or the first call (torch_compile); load makes a model ready "
                   "to run from its file. Memory is the peak of the whole process with Python. The difference is that of the outputs "
                   "from f64, as a share of the largest value."]
+    for threads in ("1", "2"):
+        rows = {m: r[threads] for m, r in results["convolutions"].items() if threads in r}
+        if rows:
+            parts += [f"## Convolutions in groups, over three axes and over one, {threads} thread{'s' if threads != '1' else ''}",
+                      race_table(rows, {}), race_verdict(rows), *absent(rows)]
     parts += dynamic_report.markdown(results["dynamic"]) + kernels(results) + ablations(results) + cells(results) + scaling(results)
     return "\n\n".join(parts) + "\n"
 

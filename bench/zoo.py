@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+import zoo_convolutions
 import zoo_torch
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,7 +97,8 @@ def make(name, folder=MODELS):
         part = folder / f"{name}.part.onnx"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            inputs = (export if name in TORCH else unpack)(name, part)
+            maker = export if name in TORCH else zoo_convolutions.export if name in zoo_convolutions.CONVOLUTIONS else unpack
+            inputs = maker(name, part)
         np.savez(path.with_suffix(".npz"), **inputs)
         part.rename(path)
     return path
