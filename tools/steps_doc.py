@@ -48,6 +48,7 @@ PYTHON = {"LoopRef": ("Loop", "loop_text"), "BlockRef": ("BlockRef", "block_text
           "HintValue": ("Union[Number, str]", "hint_text"), "ir::ThreadAxis": ("str", "word_text"),
           "ir::Scope": ("str", "word_text"), "Overlap": ("str", "word_text"), "Workers": ("str", "word_text"),
           "IndexMap": ("Callable[..., object]", "map_text"), "ir::Layout": ("str", "layout_text")}
+OPTIONAL = "std::optional<"
 DEFAULTS = {"Overlap": '"sync"', "Workers": '"parallel"'}
 
 
@@ -63,6 +64,8 @@ class Step:
 
 def argument(kind, name):
     """How a field is written in a trace."""
+    if kind.startswith(OPTIONAL):
+        return f"({argument(kind[len(OPTIONAL):-1], name)})"
     if kind.startswith("std::vector<"):
         return f"[{argument(kind[len('std::vector<'):-1], name)}, …]"
     return {"LoopRef": f"%{name}", "BlockRef": f"%{name}", "AnyRef": f"%{name}", "std::string": f'"{name}"'}.get(kind, name)
@@ -76,6 +79,8 @@ def entry(step):
 
 
 def parameter(kind, name):
+    if kind.startswith(OPTIONAL):
+        return f"{parameter(kind[len(OPTIONAL):-1], name)} | None = None"
     if kind.startswith("std::vector<"):
         kind = PYTHON[kind[len("std::vector<"):-1]][0]
         return f"{name}: Sequence[{kind}]"
@@ -83,6 +88,8 @@ def parameter(kind, name):
 
 
 def written(kind, name):
+    if kind.startswith(OPTIONAL):
+        return f"*([] if {name} is None else [{written(kind[len(OPTIONAL):-1], name)}])"
     if kind.startswith("std::vector<"):
         return f"[{written(kind[len('std::vector<'):-1], 'x')} for x in {name}]"
     return f"{PYTHON[kind][1]}(self, {name})"

@@ -209,15 +209,17 @@ class Steps:
         """
         return [Block(self, r) for r in self._run("pad", block_text(self, block), [number_text(self, x) for x in multiples])]
 
-    def round_up(self, block: BlockRef, multiples: Sequence[Number]) -> None:
+    def round_up(self, block: BlockRef, multiples: Sequence[Number], repeated: Sequence[Number] | None = None) -> None:
         """alloc C: f32[n]      for y in 0..n { C[y] = A[y] }                            multiples [4]
           ->  alloc C: f32[ceil(n/4)*4]
-              for y in 0..ceil(n/4)*4 { C[y] = guard(y < n, A[y], 0.0) }
+              for y in 0..ceil(n/4)*4 { C[y] = guard(y < n, A[y], 0.0) }    repeated [0]
+              for y in 0..ceil(n/4)*4 { C[y] = A[min(y, n - 1)] }           repeated [1]
         Computes elements that nobody reads, so that tiles of spatial iterators are never cut short:
-        what remains of a tail are guarded loads. The result must be allocated and filled by this block
-        alone.
+        what remains of a tail are guarded loads, or loads of the last element again, which cost nothing
+        where the iterator is not the lanes of vectors. Nothing else may fill the result, which must be
+        allocated.
         """
-        self._run("round_up", block_text(self, block), [number_text(self, x) for x in multiples])
+        self._run("round_up", block_text(self, block), [number_text(self, x) for x in multiples], *([] if repeated is None else [[number_text(self, x) for x in repeated]]))
 
     def transform_layout(self, block: BlockRef, buffer: str, map: Callable[..., object]) -> None:
         """Keeps a buffer in another order: every access B[i, j] becomes B[map(i, j)].

@@ -77,8 +77,9 @@ class Schedule {
   BlockRef reindex(const BlockRef& block, std::string buffer);
   /// The blocks that fill padded inputs, then those that copy results out.
   std::vector<BlockRef> pad(const BlockRef& block, std::vector<Number> multiples);
-  void round_up(const BlockRef& block, std::vector<Number> multiples) {
-    run(RoundUp{block, std::move(multiples)});
+  void round_up(const BlockRef& block, std::vector<Number> multiples,
+                std::optional<std::vector<Number>> repeated = {}) {
+    run(RoundUp{block, std::move(multiples), std::move(repeated)});
   }
   void transform_layout(const BlockRef& block, std::string buffer, IndexMap map) {
     run(TransformLayout{block, std::move(buffer), std::move(map)});

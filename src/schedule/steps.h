@@ -337,15 +337,19 @@ struct Pad {
 
 /// alloc C: f32[n]      for y in 0..n { C[y] = A[y] }                            multiples [4]
 ///   ->  alloc C: f32[ceil(n/4)*4]
-///       for y in 0..ceil(n/4)*4 { C[y] = guard(y < n, A[y], 0.0) }
+///       for y in 0..ceil(n/4)*4 { C[y] = guard(y < n, A[y], 0.0) }    repeated [0]
+///       for y in 0..ceil(n/4)*4 { C[y] = A[min(y, n - 1)] }           repeated [1]
 /// Computes elements that nobody reads, so that tiles of spatial iterators are never cut short:
-/// what remains of a tail are guarded loads. The result must be allocated and filled by this block
-/// alone.
+/// what remains of a tail are guarded loads, or loads of the last element again, which cost nothing
+/// where the iterator is not the lanes of vectors. Nothing else may fill the result, which must be
+/// allocated.
 struct RoundUp {
   BlockRef block;
   std::vector<Number> multiples;  // one for each iterator
+  /// For each iterator: 1 reads the last element again. Nothing: none does.
+  std::optional<std::vector<Number>> repeated;
   static constexpr std::string_view name = "round_up";
-  static constexpr auto fields = members(&RoundUp::block, &RoundUp::multiples);
+  static constexpr auto fields = members(&RoundUp::block, &RoundUp::multiples, &RoundUp::repeated);
   Results apply(Program& program) const;
 };
 

@@ -49,6 +49,12 @@ std::string text(const std::vector<T>& items) {
   return "[" + out + "]";
 }
 
+/// Left out where there is none.
+template <class T>
+std::string text(const std::optional<std::vector<T>>& items) {
+  return items ? text(*items) : "";
+}
+
 class Reader {
  public:
   explicit Reader(ir::Cursor& cursor) : in_(cursor) {}
@@ -124,6 +130,11 @@ class Reader {
     }
   }
 
+  template <class T>
+  void read(std::optional<std::vector<T>>& items) {
+    if (in_.at("[")) read(items.emplace());
+  }
+
   Step step() {
     const ir::Token at = in_.peek();
     const std::string name(in_.expect_word("a step").text);
@@ -161,7 +172,9 @@ std::string print(const TraceLine& line) {
   std::visit(
       [&](const auto& step) {
         out += std::string(step.name);
-        ir::for_each_field(step, [&](const auto& field) { out += " " + text(field); });
+        ir::for_each_field(step, [&](const auto& field) {
+          if (const std::string argument = text(field); !argument.empty()) out += " " + argument;
+        });
       },
       line.step);
   return out;

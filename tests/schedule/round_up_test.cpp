@@ -44,10 +44,34 @@ loops sums(A: in f32[n, 7], B: in f32[7, 5], D: out f32[n, 5]) where n in 0..64 
     expect_same_at(f, s.func(), n, {{n, 7}, {7, 5}, {n, 5}});
 }
 
+TEST(RoundUp, ReadsTheLastElementAgain) {
+  const ir::LoopFunc f = sums();
+  Schedule s(f);
+  s.round_up(s.block("C"), {4, 8, 1}, std::vector<Number>{1, 0, 0});
+  expect_text(s.func(), R"(
+loops sums(A: in f32[n, 7], B: in f32[7, 5], D: out f32[n, 5]) where n in 0..64 stage scheduled {
+  alloc C: f32[(n + 3) / 4 * 4, 8]
+  for y in 0..(n + 3) / 4 * 4 { for x in 0..8 { for k in 0..7 {
+    block C(vy: spatial (n + 3) / 4 * 4 = y, vx: spatial 8 = x, vk: reduce 7 = k)
+      reads A[min(vy, n - 1), vk], B[vk, vx] writes C[vy, vx] {
+      init { C[vy, vx] = 0.0 }
+      C[vy, vx] sum= A[min(vy, n - 1), vk] * guard(vx < 5, B[vk, vx], 0.0) } } } }
+  for y in 0..n { for x in 0..5 {
+    block D(vy: spatial n = y, vx: spatial 5 = x) reads C[vy, vx] writes D[vy, vx] {
+      D[vy, vx] = C[vy, vx] + 1.0 } } }
+})");
+  const auto [y0, y1] = s.split<2>(s.loops("C")[0], {kOpen, 4});
+  s.unroll(y1);
+  s.reverse_compute_at(s.block("D"), y0);
+  for (const int64_t n : {0, 1, 3, 4, 5, 12, 64})
+    expect_same_at(f, s.func(), n, {{n, 7}, {7, 5}, {n, 5}});
+  EXPECT_NE(print(s.trace()).find("[4, 8, 1] [1, 0, 0]\n"), std::string::npos);
+}
+
 TEST(RoundUp, LeavesMultiplesAlone) {
   const ir::LoopFunc f = sums();
   Schedule s(f);
-  s.round_up(s.block("C"), {1, 5, 7});
+  s.round_up(s.block("C"), {1, 5, 7}, std::vector<Number>{1, 1, 1});
   EXPECT_EQ(ir::print(s.func()).find("guard"), std::string::npos);
 }
 
@@ -60,6 +84,8 @@ TEST(RoundUp, RefusesWhatOthersWouldSee) {
   refused("C", {4}, "schedule.round_up.multiples", "3 iterators");
   refused("C", {0, 1, 1}, "schedule.round_up.multiples", "`vy` is 0");
   refused("C", {1, 1, 4}, "schedule.round_up.multiples", "no spatial iterator");
+  expect_refused([&] { s.round_up(s.block("C"), {4, 1, 1}, std::vector<Number>{1}); },
+                 "schedule.round_up.multiples", "`repeated` has 1 numbers");
   refused("D", {4, 1}, "schedule.round_up.result", "`D` has a size of its own");
   s.split(s.loops("C")[0], {kOpen, 4});
   refused("C", {4, 1, 1}, "schedule.round_up.domain", "no whole loop");

@@ -52,6 +52,25 @@ std::vector<Expr> wider_extents(const Program& program, const ir::Block& b,
   return out;
 }
 
+/// Of the iterators that run further, those whose loads repeat the last element, by the index that
+/// they read at.
+ir::VarMap repeated_indices(const Program& program, const ir::Block& b,
+                            const std::vector<Expr>& wider,
+                            const std::optional<std::vector<Number>>& repeated,
+                            const Refuse& refuse) {
+  if (!repeated) return {};
+  if (repeated->size() != b.iters.size())
+    refuse(
+        "schedule.round_up.multiples",
+        str("it has ", b.iters.size(), " iterators, `repeated` has ", repeated->size(), " numbers"),
+        "give 1 for each iterator whose last element is read again, 0 for the others");
+  ir::VarMap out;
+  for (size_t i = 0; i < wider.size(); ++i)
+    if (wider[i] && program.value((*repeated)[i]) != 0)
+      out[b.iters[i].var] = ir::min(b.iters[i].var, b.iters[i].extent - 1);
+  return out;
+}
+
 /// The loops of the block, one for each iterator; an Error when they have been cut already.
 std::vector<const ir::For*> own_loops(const ir::Block& b, const Stmt& nest, const Refuse& refuse) {
   std::vector<const ir::For*> chain;
@@ -91,6 +110,7 @@ Results RoundUp::apply(Program& program) const {
   const Refuse refuse{b};
   const std::vector<Expr> wider = wider_extents(program, b, multiples, refuse);
   if (std::none_of(wider.begin(), wider.end(), [](const Expr& e) { return bool(e); })) return {};
+  const ir::VarMap again = repeated_indices(program, b, wider, repeated, refuse);
   const auto* update = b.body.as<ir::Update>();
   const auto* store = b.body.as<ir::Store>();
   if (holds_others(b) || b.writes.size() != 1 || (!store && !(update && b.init)))
@@ -129,16 +149,18 @@ Results RoundUp::apply(Program& program) const {
   }
 
   const auto guarded_load = [&](const ir::Load& l, auto& self) -> Expr {
-    const Expr load = self.children(l);
+    const Expr load = ir::substitute(self.children(l), again);
     Expr valid;
     for (size_t i = 0; i < wider.size(); ++i)
-      if (wider[i] && ir::uses(Expr::of(l), b.iters[i].var))
+      if (wider[i] && !again.contains(b.iters[i].var) && ir::uses(Expr::of(l), b.iters[i].var))
         valid = ir::both(valid, b.iters[i].var < b.iters[i].extent);
     return valid ? ir::guard(valid, load, ir::imm(l.buffer->elem, 0)) : load;
   };
   Stmt inner = ir::with(b, [&](ir::Block& n) {
     for (size_t i = 0; i < wider.size(); ++i)
       if (wider[i]) n.iters[i].extent = wider[i];
+    for (ir::Region& r : n.reads)
+      for (ir::Range& range : r.ranges) range.min = ir::substitute(range.min, again);
     n.body = ir::rewrite(b.body, guarded_load);
     if (b.init) n.init = ir::rewrite(b.init, guarded_load);
   });

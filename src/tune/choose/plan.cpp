@@ -370,12 +370,14 @@ std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns
 }
 
 void round_up_tiles(Schedule& s, const Stage& stage, const BlockRef& block,
-                    const std::vector<std::pair<size_t, int64_t>>& tiles,
+                    const std::vector<std::pair<size_t, int64_t>>& tiles, size_t lane,
                     std::optional<size_t> known) {
   std::vector<schedule::Number> multiples(stage.block->iters.size(), 1);
+  std::vector<schedule::Number> repeated(stage.block->iters.size(), 1);
+  repeated[lane] = 0;
   for (const auto& [iter, size] : tiles)
     if (iter == known || !ir::const_int(stage.block->iters[iter].extent)) multiples[iter] = size;
-  s.round_up(block, multiples);
+  s.round_up(block, multiples, repeated);
 }
 
 TileLoop tiles_of(const LoopRef& loop, const ir::BlockIter& iter, int64_t size,

@@ -50,10 +50,11 @@ std::vector<ResultSize> extents_of(const ir::Expr* rows, const ir::Expr& columns
                                    const Sizes& sizes);
 
 /// Lets the block compute whole tiles, given as iterators and sizes, where the run alone tells how
-/// far an iterator goes, and along one that is named although its extent is known. Its result is
+/// far an iterator goes, and along one that is named although its extent is known. Beyond the end
+/// the last element is read again, but for `lane`: lanes of vectors have masks. Its result is
 /// allocated, and nothing is tiled yet.
 void round_up_tiles(schedule::Schedule& s, const Stage& stage, const schedule::BlockRef& block,
-                    const std::vector<std::pair<size_t, int64_t>>& tiles,
+                    const std::vector<std::pair<size_t, int64_t>>& tiles, size_t lane,
                     std::optional<size_t> known = {});
 
 /// Makes whole tiles, given as iterators and sizes, of a contraction's results, for instructions

@@ -141,7 +141,7 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   }
   std::vector<std::pair<size_t, int64_t>> sides = {{lane, lanes * vectors}};
   if (row) sides.push_back({*row, rows});
-  round_up_tiles(s, stage, block, sides);
+  round_up_tiles(s, stage, block, sides, lane);
   const std::vector<LoopRef> loops = s.loops(block);
   std::vector<TileLoop> outer;
   std::vector<LoopRef> over, inside;

@@ -82,7 +82,7 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   // What is kept has room for whole vectors: cut off in the tile, lanes would need masks there.
   const auto lanes = ir::const_int(stage.block->iters[across].extent);
   const bool cut = !plan.wide && lanes && *lanes % plan.lanes != 0;
-  round_up_tiles(s, stage, block, {{across, width}, {plan.row, plan.tile.rows}},
+  round_up_tiles(s, stage, block, {{across, width}, {plan.row, plan.tile.rows}}, plan.lane,
                  cut ? std::optional(across) : std::nullopt);
   const std::vector<LoopRef> loops = s.loops(block);
   const auto& iters = stage.block->iters;

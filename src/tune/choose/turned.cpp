@@ -103,6 +103,7 @@ void schedule_turned(Schedule& s, const Stage& stage, const Plan& plan,
   // What is kept has room for whole vectors: cut off in the tile, lanes would need masks there.
   const auto lanes = ir::const_int(iters[plan.lane].extent);
   round_up_tiles(s, stage, block, {{plan.lane, plan.width()}, {plan.row, plan.tile.rows}},
+                 plan.lane,
                  lanes && *lanes % plan.lanes != 0 ? std::optional(plan.lane) : std::nullopt);
   const std::vector<LoopRef> loops = s.loops(block);
   const auto [l0, l1] = s.split<2>(loops[plan.lane], {kOpen, plan.width()});

@@ -215,7 +215,7 @@ void schedule_tiled(Schedule& s, const Tiled& t, const TiledValues& v, const ir:
   for (size_t i = 0; i < t.spatial.size(); ++i)
     if (!ir::const_int(iters[t.spatial[i]].extent) && width_of(t, v, i) > 1)
       sides.push_back({t.spatial[i], width_of(t, v, i)});
-  if (!sides.empty()) round_up_tiles(s, stage, block, sides);
+  if (!sides.empty()) round_up_tiles(s, stage, block, sides, t.lane);
 
   const std::vector<LoopRef> loops = s.loops(block);
   std::vector<LoopRef> units, outer, blocks, rows, columns, lanes;  // units: of one iteration
