@@ -98,8 +98,9 @@ std::vector<Tensor> define(const Transforms& t, const Call& call) {
                     return te::guard(0 <= y && y < Expr(wy.in) && 0 <= z && z < Expr(wx.in),
                                      x(b, c, y, z), 0.0f);
                   });
-  // Short rows of tiles are one: what is multiplied has more rows to share its weights.
-  const bool one_row = ir::const_int(tile_columns).value_or(kShortRow + 1) <= kShortRow;
+  // Short rows of tiles are one: what is multiplied has more rows to share its weights. Where only
+  // the run tells how long they are, they may be short.
+  const bool one_row = ir::const_int(tile_columns).value_or(0) <= kShortRow;
   const auto with_tiles = [&](te::Shape shape) {
     if (one_row)
       shape.push_back(rows * columns);

@@ -144,10 +144,11 @@ ir::LoopFunc free_convolution(const char* dims, const char* algorithm = "winogra
 TEST(Winograd, TakesFreeSizes) {
   const ir::LoopFunc f = free_convolution("h, w");
   ASSERT_TRUE(tune::winograd_fits(tune::canonical(f), machine()));
-  // The symbols are n, h, w and the tiles in rows and columns of them.
-  ASSERT_EQ(f.symbols.size(), 5u) << ir::print(f);
+  // The symbols are n, h, w, the rows and columns of tiles, and the tiles of both.
+  ASSERT_EQ(f.symbols.size(), 6u) << ir::print(f);
   const auto at = [](int64_t n, int64_t h, int64_t w) {
-    return std::vector<int64_t>{n, h, w, (h + 3) / 4, (w + 3) / 4};
+    const int64_t rows = (h + 3) / 4, columns = (w + 3) / 4;
+    return std::vector<int64_t>{n, h, w, rows, columns, rows * columns};
   };
   EXPECT_EQ(tune::wrong_choice(f, machine(), {at(1, 8, 8), at(2, 1, 19), at(3, 13, 4)}), "");
 }
