@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+
 #include "lower/fixtures.h"
 
 namespace tilewright::lower {
@@ -220,6 +222,39 @@ loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {
            [&](const ir::For& loop) { constant = constant || ir::is_const(loop.extent, 8); });
   EXPECT_TRUE(constant) << ir::print(f);
   for (int64_t n : {1, 8, 9, 20}) expect_same(ir::parse_function(text), f, {n});
+}
+
+TEST(Partition, ShortTailsComputeNoMore) {
+  const char* text = R"(
+loops f(A: in f32[n], C: out f32[n]) where n in 1..1000 stage scheduled {
+  for i in 0..(n + 7) / 8 {
+    alloc s: f32[8] register
+    unrolled for r in 0..8 { s[r] = A[min(i*8 + r, n - 1)] }
+    for k in 0..n { unrolled for r in 0..8 { s[r] sum= A[k] } }
+    unrolled for r in 0..8 { if i*8 + r < n { C[i*8 + r] = s[r] } } }
+})";
+  const ir::LoopFunc f = partitioned(text);
+  std::map<int64_t, int> extents;
+  ir::walk(f.body, [&](const ir::For& loop) {
+    if (loop.loop == ir::ForKind::Unrolled) ++extents[*ir::const_int(loop.extent)];
+  });
+  // Whole tiles and long tails; tails of up to 4; tails of up to 2.
+  EXPECT_EQ(extents, (std::map<int64_t, int>{{8, 6}, {4, 3}, {2, 3}})) << ir::print(f);
+  for (int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 16, 20, 24})
+    expect_same(ir::parse_function(text), f, {n});
+}
+
+TEST(Partition, WhatIsReadElsewhereIsComputedInShortTails) {
+  const char* text = R"(
+loops f(A: in f32[n], C: out f32[n], D: out f32[8]) where n in 1..1000 stage scheduled {
+  for i in 0..(n + 7) / 8 {
+    alloc s: f32[8] register
+    unrolled for r in 0..8 { s[r] = A[min(i*8 + r, n - 1)] }
+    unrolled for r in 0..8 { D[r] = s[7 - r] }
+    unrolled for r in 0..8 { if i*8 + r < n { C[i*8 + r] = s[r] } } }
+})";
+  const ir::LoopFunc f = partitioned(text);
+  for (int64_t n : {1, 2, 3, 7, 8, 9, 13, 24}) expect_same(ir::parse_function(text), f, {n});
 }
 
 TEST(Partition, ATriangleIsLeftToItsInnerLoop) {

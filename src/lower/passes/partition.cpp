@@ -6,6 +6,7 @@
 #include "ir/equal.h"
 #include "ir/rewrite.h"
 #include "lower/facts.h"
+#include "lower/idle_iterations.h"
 #include "lower/last_iteration.h"
 #include "lower/passes/passes.h"
 
@@ -19,6 +20,14 @@ namespace {
 struct Steady {
   std::vector<Expr> begins, ends;
   std::unordered_map<Expr, Expr> known;  // condition -> what it is there
+  /// Where one of the ends is that of an unrolled loop of `count` inside, it does nothing from
+  /// iteration `at` on where `beyond` is negative, `at` put in.
+  struct Cut {
+    Var at;
+    int64_t count;
+    Expr beyond;
+  };
+  std::optional<Cut> cut;
 };
 
 /// Finds the conditions in a loop's body that become constants for most of its iterations.
@@ -54,6 +63,8 @@ class Finder {
     if (const For* f = s.as<For>()) {
       inner_.push_back(f->var);
       if (!const_int(f->extent)) unbounded_.insert(f->var);
+      if (f->loop == ForKind::Unrolled && is_const(f->min, 0))
+        unrolled_[f->var] = const_int(f->extent).value_or(0);
       facts_.inside(*f, [&] { stmt(f->body); });
       inner_.pop_back();
     } else if (const Let* let = s.as<Let>()) {
@@ -87,13 +98,20 @@ class Finder {
     for_each_child(e, [&](const Expr& c) { expr(c); });
   }
 
-  /// min(16, n - v*16) is 16 where 16 <= n - v*16: the side that does not move with the loop wins.
+  /// min(16, n - v*16) is 16 where 16 <= n - v*16: the side that does not move with the loop wins;
+  /// min(v*16, n - 1) is v*16 where v*16 <= n - 1: before one that does and rises.
   void choice(const Binary& b) {
     const bool a_moves = depends(b.a), b_moves = depends(b.b);
     if (a_moves == b_moves) return;
     const Expr &still = a_moves ? b.b : b.a, &moving = a_moves ? b.a : b.b;
     const Expr above = b.op == BinaryOp::Min ? moving - still : still - moving;
+    if (b.op == BinaryOp::Min && rises(above)) return solve(Expr::of(b), still - moving, moving);
     solve(Expr::of(b), above, still);
+  }
+
+  bool rises(const Expr& e) const {
+    const auto form = arith::affine_of(facts_.here().simplify(expanded(e)));
+    return form && form->coefficient(loop_.var) > 0;
   }
 
   void condition(const Expr& e, bool wanted) {
@@ -148,6 +166,19 @@ class Finder {
       solutions_.push_back({.condition = e, .is = is, .begin = ceil_div(-least, Expr(a))});
     else
       solutions_.push_back({.condition = e, .is = is, .end = least / Expr(-a) + 1});
+    if (a < 0 && is_true(is)) note_cut(here.simplify(expanded(nonnegative)), rest);
+  }
+
+  /// Of the variables bound inside, does only an unrolled loop's make the condition false?
+  void note_cut(const Expr& nonnegative, const arith::Affine& rest) {
+    std::optional<Steady::Cut> found;
+    for (const Var& v : inner_) {
+      if (!uses(nonnegative, v)) continue;
+      const auto unrolled = unrolled_.find(v);
+      if (found || unrolled == unrolled_.end() || rest.coefficient(v) >= 0) return;
+      found = Steady::Cut{v, unrolled->second, nonnegative};
+    }
+    if (found && (!steady_.cut || found->count > steady_.cut->count)) steady_.cut = found;
   }
 
   /// One use of a condition that cannot be solved keeps it everywhere: nodes may be shared.
@@ -166,6 +197,7 @@ class Finder {
   std::vector<Var> inner_;  // bound between the loop and here
   VarMap lets_;
   std::unordered_set<Var> unbounded_;  // loops inside without a constant extent
+  std::unordered_map<Var, int64_t> unrolled_;
   std::vector<Solution> solutions_;
   std::unordered_set<Expr> unsolved_;
   Steady steady_;
@@ -257,7 +289,9 @@ class Partitioner {
     left_ -= growth;
 
     const Stmt clean = with_known(loop.body, steady.known);
-    if (loop.loop == ForKind::Parallel) return choose(loop, loop.var, begin, end, clean);
+    if (loop.loop == ForKind::Parallel)
+      return choose(loop, loop.var, begin, end, clean,
+                    steady.begins.empty() ? tail(loop, steady) : loop.body);
     std::vector<Stmt> parts;
     const auto part = [&](const Expr& from, const Expr& to, const Stmt& body) {
       const Expr extent = simplified(to - from);
@@ -271,18 +305,41 @@ class Partitioner {
     };
     if (!steady.begins.empty()) part(first, begin, loop.body);
     part(begin, end, clean);
-    if (!steady.ends.empty()) part(end, last, loop.body);
+    if (!steady.ends.empty()) part(end, last, tail(loop, steady));
     return seq(std::move(parts), loop.span);
+  }
+
+  /// What the one iteration behind the others does: a tile that is cut short. Where it is by half
+  /// or more, it has a body of its own that computes no more.
+  ///   before   unrolled for r in 0..8 { s[r] += …   if v*8 + r < n { y[v*8 + r] = s[r] } }
+  ///   after    if n - v*8 <= 2 { unrolled for r in 0..2 {…} } else {
+  ///              if n - v*8 <= 4 { unrolled for r in 0..4 {…} } else {…} }
+  Stmt tail(const For& loop, const Steady& steady) {
+    constexpr int64_t kLeast = 4;
+    if (!steady.cut || steady.cut->count < kLeast || const_int(loop.extent)) return loop.body;
+    Stmt out = loop.body;
+    for (const int64_t part : {2, 4}) {
+      const int64_t size = size_of(loop.body), rest = (steady.cut->count + part - 1) / part;
+      if (size > left_) break;
+      left_ -= size;
+      const Expr is_short = substitute(steady.cut->beyond, steady.cut->at, Expr(rest)) < 0;
+      const Stmt shorter = facts_.inside(loop, [&] {
+        return facts_.where(
+            is_short, [&] { return without_idle_iterations(loop.body, rest, facts_.here()); });
+      });
+      out = make_stmt<If>(loop.span, is_short, shorter, out);
+    }
+    return out;
   }
 
   /// One parallel loop stays one: its iterations choose.
   Stmt choose(const For& loop, const Expr& at, const Expr& begin, const Expr& end,
-              const Stmt& clean) {
+              const Stmt& clean, const Stmt& other) {
     return facts_.inside(loop, [&] {
       const Expr inside = simplified(logical_and(begin <= at, at < end));
       const Stmt yes = facts_.where(inside, [&] { return run(clean); });
       if (is_true(inside)) return with(loop, [&](For& out) { out.body = yes; });
-      const Stmt no = facts_.where(logical_not(inside), [&] { return run(loop.body); });
+      const Stmt no = facts_.where(logical_not(inside), [&] { return run(other); });
       return with(loop, [&](For& out) { out.body = make_stmt<If>(loop.span, inside, yes, no); });
     });
   }
@@ -339,7 +396,7 @@ class Partitioner {
     left_ -= growth;
     const Expr remainder = loop.var % n;
     return choose(loop, remainder, simplified(begin), simplified(end),
-                  substitute(with_known(named, steady.known), last, remainder));
+                  substitute(with_known(named, steady.known), last, remainder), loop.body);
   }
 
   /// Is the value known before the loop?
