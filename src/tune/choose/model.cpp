@@ -7,9 +7,10 @@ namespace tilewright::tune {
 namespace {
 
 constexpr double kFma = 0.5;
-constexpr double kResult = 2;   // of storing and starting one vector of results
-constexpr double kTileEnd = 8;  // of the loops around a tile
-constexpr double kLine = 64;    // bytes that a cache brings at once
+constexpr double kResult = 2;    // of storing and starting one vector of results
+constexpr double kTileEnd = 8;   // of the loops around a tile
+constexpr double kLine = 64;     // bytes that a cache brings at once
+constexpr double kBeside = 0.1;  // of what the second cache takes that arithmetic does not hide
 constexpr double kElement =
     4;  // bytes of a lane: an f32, or what makes a term of one; an f64 is more
 
@@ -21,31 +22,46 @@ double one_tile(double r, double v, double vector_bytes, double terms, const Res
   double step = std::max({r * v * kFma, (r + v) * rates.load, rates.latency});
   if (r > static_cast<double>(size.near_rows)) step = std::max(step, r * kLine / rates.bytes[0]);
   const double bytes = v * vector_bytes / static_cast<double>(size.window);
-  if (bytes * terms > static_cast<double>(size.near_bytes))
-    step = std::max(step, bytes / rates.bytes[0]);
+  if (bytes * terms > static_cast<double>(size.near_bytes)) {
+    const double from_second = bytes / rates.bytes[0];
+    step = std::max(step, from_second) + kBeside * from_second;
+  }
   return step * terms + r * v * kResult + kTileEnd;
 }
 
-int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+/// A size that only the run knows is none of the likely ones: of its last tile half is there.
+double with_tail(int64_t n, int64_t tile) {
+  return static_cast<double>(n) + static_cast<double>(tile - 1) / 2;
+}
+
+/// Tiles along one side: how many, and how long the last one is if it is another.
+struct Side {
+  double whole = 0;
+  int64_t rest = 0;
+};
+Side tiles_along(int64_t n, int64_t tile, bool always_whole) {
+  if (always_whole) return {with_tail(n, tile) / static_cast<double>(tile), 0};
+  return {static_cast<double>(n / tile), n % tile};
+}
 
 /// All results of one size.
 double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_t lanes,
                  const ir::Rates& rates) {
   const int64_t width = tile.vectors * lanes;
-  const int64_t rows = size.whole_rows ? rounded_up(size.rows, tile.rows) : size.rows;
-  const int64_t columns = size.whole_columns ? rounded_up(size.columns, width) : size.columns;
+  const Side rows = tiles_along(size.rows, tile.rows, size.whole_rows);
+  const Side columns = tiles_along(size.columns, width, size.whole_columns);
   const auto down = [&](int64_t vectors) {
     const auto v = static_cast<double>(vectors), k = static_cast<double>(terms);
     const auto of = [&](int64_t r) {
       return one_tile(static_cast<double>(r), v, kElement * static_cast<double>(lanes), k, size,
                       rates);
     };
-    double all = static_cast<double>(rows / tile.rows) * of(tile.rows);
-    if (rows % tile.rows != 0) all += of(rows % tile.rows);
+    double all = rows.whole * of(tile.rows);
+    if (rows.rest != 0) all += of(rows.rest);
     return tile.vectors > tile.rows ? all + size.far * v * k : all;
   };
-  double all = static_cast<double>(columns / width) * down(tile.vectors);
-  if (columns % width != 0) all += down((columns % width + lanes - 1) / lanes);
+  double all = columns.whole * down(tile.vectors);
+  if (columns.rest != 0) all += down((columns.rest + lanes - 1) / lanes);
   return all;
 }
 
