@@ -72,14 +72,16 @@ ir::VarMap repeated_indices(const Program& program, const ir::Block& b,
 }
 
 /// The loops of the block, one for each iterator; an Error when they have been cut already.
-std::vector<const ir::For*> own_loops(const ir::Block& b, const Stmt& nest, const Refuse& refuse) {
+std::vector<const ir::For*> own_loops(const Program& program, const ir::Block& b, const Stmt& nest,
+                                      const Refuse& refuse) {
+  const arith::Context context(program.func());
   std::vector<const ir::For*> chain;
   for (Stmt s = nest; s.as<ir::For>(); s = chain.back()->body) chain.push_back(s.as<ir::For>());
   std::vector<const ir::For*> out;
   for (const ir::BlockIter& it : b.iters) {
     const auto found = std::find_if(chain.begin(), chain.end(), [&](const ir::For* f) {
       return it.binding == f->var && f->loop == ir::ForKind::Serial && ir::is_const(f->min, 0) &&
-             ir::equal(f->extent, it.extent);
+             context.can_prove_equal(f->extent, it.extent);
     });
     if (found == chain.end())
       refuse("schedule.round_up.domain", str("`", it.var.name(), "` has no whole loop of its own"),
@@ -117,7 +119,7 @@ Results RoundUp::apply(Program& program) const {
     refuse("schedule.round_up.body", "its body is not one assignment or reduction with its start",
            "round up blocks that compute one element");
   const Stmt nest = nest_of(program, b);
-  const std::vector<const ir::For*> loops = own_loops(b, nest, refuse);
+  const std::vector<const ir::For*> loops = own_loops(program, b, nest, refuse);
   for (const Expr& value : update ? update->values : std::vector<Expr>{store->value})
     if (divides(value))
       refuse("schedule.round_up.body", "it divides by what it reads",
@@ -138,11 +140,12 @@ Results RoundUp::apply(Program& program) const {
         refuse("schedule.round_up.body", str("it reads its own result `", old->name, "`"),
                "round up a block that only writes its result");
   });
+  const arith::Context context(program.func());
   std::vector<Expr> shape = old->shape;
   for (size_t d = 0; d < shape.size(); ++d) {
     const auto i = static_cast<size_t>(result.iter_of_dim[d]);
     if (!wider[i]) continue;
-    if (!ir::equal(shape[d], b.iters[i].extent))
+    if (!context.can_prove_equal(shape[d], b.iters[i].extent))
       refuse("schedule.round_up.result", str("it fills a part of `", old->name, "` only"),
              "round up blocks that fill their result");
     shape[d] = wider[i];
