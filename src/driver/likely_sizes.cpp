@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <unordered_set>
 
+#include "ir/evaluate.h"
 #include "ir/rewrite.h"
 
 namespace tilewright::driver {
@@ -29,6 +31,45 @@ Sizes of_name(std::string name) {
 Sizes of_axis(size_t rank, int axis) {
   if (axis == 0 && rank > 1) return kBatches;
   return axis > 1 && rank > 3 ? kPixels : kLengths;
+}
+
+/// The likely sizes of an input's dimension, as far as its name and place tell.
+Sizes of_input(const Graph& graph, const ir::Symbol& symbol, const FromInput& in) {
+  const Sizes named = of_name(symbol.var.name());
+  return named.empty() ? of_axis(graph.type(in.input).tensor()->shape.size(), in.axis) : named;
+}
+
+/// Of the sizes that follow from a dimension of `n`, the least.
+int64_t least_of_what_follows(const Graph& graph, const ir::Symbol& symbol, int64_t n) {
+  ir::Values values;
+  std::unordered_set<ir::Var> follow{symbol.var};
+  int64_t least = INT64_MAX;
+  for (const SymbolInfo& s : graph.symbols) {
+    if (const FromInput* in = std::get_if<FromInput>(&s.source)) {
+      const bool own = s.symbol.var == symbol.var;
+      values[s.symbol.var.as<ir::VarNode>()] = own ? n : of_input(graph, s.symbol, *in).front();
+    } else if (const FromFormula* f = std::get_if<FromFormula>(&s.source)) {
+      const std::optional<int64_t> value = ir::evaluate(f->formula, values);
+      if (!value) continue;
+      values[s.symbol.var.as<ir::VarNode>()] = *value;
+      const auto vars = ir::vars_of(f->formula);
+      if (std::ranges::none_of(vars, [&](const ir::Var& v) { return follow.contains(v); }))
+        continue;
+      follow.insert(s.symbol.var);
+      least = std::min(least, *value);
+    }
+  }
+  return least;
+}
+
+/// At least `n`, and large enough for two of each thing that follows: a sound that is cut into
+/// windows of 256 samples has more than 128.
+int64_t enough(const Graph& graph, const ir::Symbol& symbol, int64_t n) {
+  constexpr int64_t kMost = int64_t{1} << 16;
+  if (least_of_what_follows(graph, symbol, n) >= 2) return n;
+  for (int64_t more = n; more < kMost; more *= 2)
+    if (least_of_what_follows(graph, symbol, more) >= 2) return more;
+  return n;
 }
 
 /// What the formula gives for each of the sizes of its symbols.
@@ -59,8 +100,9 @@ Sizes likely_sizes(const Graph& graph, const ir::Symbol& symbol) {
   if (info == graph.symbols.end()) return {};
   Sizes out;
   if (const FromInput* in = std::get_if<FromInput>(&info->source)) {
-    out = of_name(symbol.var.name());
-    if (out.empty()) out = of_axis(graph.type(in->input).tensor()->shape.size(), in->axis);
+    out = of_input(graph, symbol, *in);
+    if (out != kBatches)
+      for (int64_t& n : out) n = enough(graph, symbol, n);
   }
   if (const FromFormula* f = std::get_if<FromFormula>(&info->source))
     out = of_formula(graph, f->formula);

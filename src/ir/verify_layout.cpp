@@ -13,19 +13,6 @@
 
 namespace tilewright::ir::detail {
 
-std::optional<int64_t> evaluate(const Expr& e, const Values& values) {
-  if (const auto c = const_int(e)) return c;
-  if (const VarNode* v = e.as<VarNode>()) {
-    const auto known = values.find(v);
-    return known == values.end() ? std::nullopt : std::optional(known->second);
-  }
-  const Binary* binary = e.as<Binary>();
-  if (!binary) return std::nullopt;
-  const auto a = evaluate(binary->a, values), b = evaluate(binary->b, values);
-  if (!a || !b) return std::nullopt;
-  return int_binary(binary->op, Elem::I64, *a, *b);
-}
-
 bool next_point(std::vector<int64_t>& point, const std::vector<int64_t>& extents) {
   size_t i = point.size();
   while (i > 0 && ++point[i - 1] == extents[i - 1]) point[--i] = 0;

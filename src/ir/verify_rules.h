@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/evaluate.h"
 #include "ir/func.h"
 #include "support/function_ref.h"
 
@@ -91,9 +92,6 @@ struct Use {
 };
 void for_each_use(const Stmt& s, FunctionRef<void(const Use&)> f);
 
-/// The value of an index expression, or nothing when it mentions an unknown variable.
-using Values = std::unordered_map<const VarNode*, int64_t>;
-std::optional<int64_t> evaluate(const Expr& e, const Values& values);
 /// The next point of a box in row-major order; false behind the last one, and at the first again.
 inline constexpr int64_t kMaxPoints = 1 << 18;  // more are not enumerated
 bool next_point(std::vector<int64_t>& point, const std::vector<int64_t>& extents);
