@@ -112,8 +112,15 @@ bool permutes_rows(Graph& graph, const Node& n) {
   const te::Compute* c = def->results[0].stage()->as<te::Compute>();
   const ir::Load* load = c && !c->reducer ? c->values[0].as<ir::Load>() : nullptr;
   if (!load || def->stages.size() != 2 || c->axes.empty()) return false;
+  const auto picks = [](const ir::Expr& e, const te::Iter& axis) {
+    const auto* b = e.as<ir::Binary>();
+    return e == axis.var ||
+           (b && b->op == ir::BinaryOp::Div && b->a == axis.var && ir::const_int(b->b).has_value());
+  };
   for (const te::Iter& axis : c->axes)
-    if (std::ranges::count(load->indices, axis.var) != 1) return false;
+    if (std::ranges::count_if(load->indices, [&](const ir::Expr& e) { return picks(e, axis); }) !=
+        1)
+      return false;
   const auto constants = std::ranges::count_if(
       load->indices, [](const ir::Expr& e) { return ir::const_int(e).has_value(); });
   if (load->indices.size() != c->axes.size() + static_cast<size_t>(constants)) return false;

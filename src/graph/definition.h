@@ -23,8 +23,8 @@ std::optional<Definition> definition_of(Graph& graph, const Node& node);
 /// of extent 1 and missing ones repeated?
 bool is_pointwise(Graph& graph, const Node& node);
 
-/// Does it only put dimensions into another order, or take one place of some, the last one staying
-/// the last?
+/// Does it only put dimensions into another order, take one place of some, or repeat places, the
+/// last one staying the last?
 bool permutes_rows(Graph& graph, const Node& node);
 /// Does a product sum over the last dimension of this input, and walk along its others?
 bool sums_rows_of(Graph& graph, const Node& node, size_t input);

@@ -24,6 +24,7 @@ constexpr Pass kDefault[] = {
     {"fold_batch_norm", fold_batch_norm},
     {"fold_scales", fold_scales},
     {"recover_attention", recover_attention},
+    {"share_heads", share_heads},  // of keys that are scaled no longer
     {"remove_dead", remove_dead},
     {"cancel_transposes", cancel_transposes},
     {"simplify_algebra", simplify_algebra},  // pairs of transposes

@@ -93,6 +93,7 @@ std::vector<const OpDef*> collect() {
   one(recurrence_op());
   family(recurrent_ops());
   family(reduce_ops());
+  one(repeat_op());
   family(registered_ops());
   one(requantize_op());
   one(resize_interpolated_op());

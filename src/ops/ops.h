@@ -216,6 +216,7 @@ struct TriluAttrs {
   static constexpr auto fields = std::tuple{graph::field("upper", &TriluAttrs::upper)};
 };
 std::span<const graph::OpDef> rearrange_ops();  // transpose, expand, tile, …
+const graph::OpDef& repeat_op();
 
 std::span<const graph::OpDef> sequence_ops();  // and optionals
 

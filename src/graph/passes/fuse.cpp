@@ -227,7 +227,7 @@ class Fuser {
         if (c.kind != FusionKind::Injective)
           return "only operators that work element by element follow on it in one kernel";
         if (same(c.domain, p.domain)) return "";
-        if (!permutes(consumer) || results_used_elsewhere(producer, consumer))
+        if (!permutes(consumer) || repeats(consumer) || results_used_elsewhere(producer, consumer))
           return "it has another shape";
         merged.domain = merged.result = c.domain;
         return "";
@@ -315,6 +315,10 @@ class Fuser {
   /// Is it nothing but another order of rows, which costs nothing where they are read or written?
   bool permutes(int group) {
     return std::ranges::all_of(order_.members(group), [&](int n) { return permutes_node(n); });
+  }
+  bool repeats(int group) {
+    return std::ranges::any_of(order_.members(group),
+                               [&](int n) { return node(n).op->name == "repeat"; });
   }
   bool permutes_node(int n) {
     std::optional<bool>& known = permutes_[static_cast<size_t>(n)];

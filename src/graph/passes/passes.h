@@ -25,6 +25,7 @@ Graph recover_attention(Graph graph, PassContext& context);
 Graph recover_norms(Graph graph, PassContext& context);
 Graph recover_recurrences(Graph graph, PassContext& context);
 Graph recover_softmax(Graph graph, PassContext& context);
+Graph share_heads(Graph graph, PassContext& context);
 Graph remove_dead(Graph graph, PassContext& context);
 Graph simplify_algebra(Graph graph, PassContext& context);
 
