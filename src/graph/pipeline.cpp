@@ -14,6 +14,7 @@ namespace {
 // clang-format off
 constexpr Pass kDefault[] = {
     {"remove_dead", remove_dead},
+    {"integer_moves", integer_moves},
     {"integer_products", integer_products},
     {"fold_constants", fold_constants},
     {"simplify_algebra", simplify_algebra},

@@ -16,6 +16,7 @@ Graph fold_pads(Graph graph, PassContext& context);
 Graph fold_scales(Graph graph, PassContext& context);
 Graph fuse(Graph graph, PassContext& context);
 Graph index_parts(Graph graph, PassContext& context);
+Graph integer_moves(Graph graph, PassContext& context);
 Graph integer_products(Graph graph, PassContext& context);
 Graph merge_products(Graph graph, PassContext& context);
 Graph narrow_products(Graph graph, PassContext& context);
