@@ -31,6 +31,7 @@ constexpr Pass kDefault[] = {
     {"fold_constants", fold_constants},      // what transposes of weights became
     {"fold_pads", fold_pads},
     {"merge_products", merge_products},
+    {"fold_steps", fold_steps},
     {"index_parts", index_parts},
     {"eliminate_common", eliminate_common},
     {"nest_concats", nest_concats},

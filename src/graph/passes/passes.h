@@ -14,6 +14,7 @@ Graph fold_batch_norm(Graph graph, PassContext& context);
 Graph fold_constants(Graph graph, PassContext& context);
 Graph fold_pads(Graph graph, PassContext& context);
 Graph fold_scales(Graph graph, PassContext& context);
+Graph fold_steps(Graph graph, PassContext& context);
 Graph fuse(Graph graph, PassContext& context);
 Graph index_parts(Graph graph, PassContext& context);
 Graph integer_moves(Graph graph, PassContext& context);
