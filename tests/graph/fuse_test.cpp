@@ -60,6 +60,22 @@ TEST(Fuse, LeavesAConcatAloneThatHasItsInputsInPlace) {
   EXPECT_EQ(net(2).reason("neg", "concat"), "");
 }
 
+TEST(Fuse, LeavesAConcatOfProductsAloneWhereverItIsRead) {
+  const auto net = [](const std::string& second) {
+    Net g;
+    const ValueId x = g.in("x", dims({1, 4, 8, 8}));
+    const ValueId a = conv(g, x, 4, 4), b = second == "conv" ? conv(g, x, 4, 4) : g(second, {x});
+    const ValueId c = g("concat", {a, b}, {{"axis", int64_t{1}}});
+    g.output(g("max_pool", {c}, {{"kernel", Ints{3, 3}}}));
+    return fused(g.take());
+  };
+  EXPECT_EQ(net("conv").text(),
+            "conv -> %conv\nconv -> %conv_1\nconcat -> %concat\nmax_pool -> %max_pool\n");
+  EXPECT_EQ(net("conv").reason("concat", "max_pool"),
+            "its inputs are written to their places in it, so that it costs nothing");
+  EXPECT_EQ(net("neg").text(), "conv -> %conv\nneg_concat_max_pool -> %max_pool\n");
+}
+
 TEST(Fuse, GivesAResidualToTheLastConvolution) {
   Net g;
   const ValueId x = g.in("x", dims({1, 4, 8, 8}));

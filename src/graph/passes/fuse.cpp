@@ -248,6 +248,9 @@ class Fuser {
   std::string prologue(int producer, int consumer) {
     const GroupInfo& c = info(consumer);
     const double cost = group_cost(producer);
+    const int last = last_member(producer);
+    if (is_stretched_concat(last) && joins_in_place(last) && joins_products(last))
+      return "its inputs are written to their places in it, so that it costs nothing";
     for (const int n : order_.members(consumer))
       for (const Flow& f : flows_[static_cast<size_t>(n)]) {
         if (order_.group_of(f.from) != producer) continue;
@@ -269,7 +272,8 @@ class Fuser {
   }
 
   /// Is the node a concat that costs nothing when it and what it joins stay alone? What works
-  /// element by element on its result reads the inputs in their stead, unless it is joined again.
+  /// element by element on its result reads the inputs in their stead, unless it is joined again or
+  /// nothing but products are joined, which nobody else reads.
   bool joins_in_place(int n) {
     std::optional<bool>& known = joins_[static_cast<size_t>(n)];
     if (!known) known = find_joins_in_place(n);
@@ -287,11 +291,19 @@ class Fuser {
                node(user).op->fusion == FusionKind::Reduction)
         reads_elements = true;
     }
-    if (reads_elements && !joined) return false;
+    if (reads_elements && !joined && !joins_products(n)) return false;
     return std::ranges::all_of(node(n).inputs, [&](ValueId id) {
       const auto made = makers_.find(id);
       return made != makers_.end() && is_computed(*node(made->second).op) &&
              !escapes_.contains(id) && std::ranges::count(node(n).inputs, id) == 1;
+    });
+  }
+
+  bool joins_products(int n) {
+    return std::ranges::all_of(node(n).inputs, [&](ValueId id) {
+      const auto made = makers_.find(id);
+      return made != makers_.end() && users_[id].size() == 1 &&
+             info(order_.group_of(made->second)).kind == FusionKind::OutFusable;
     });
   }
 
