@@ -3,7 +3,7 @@
 """`make bench`: models against other engines, their kernels against the machine's limit, and what parts of the compiler are worth.
 
   models.py [--only MODEL …] [--threads 1,2] [--rounds N] [--precision f32,bf16] [--engines tilewright,…]
-            [--part race,dynamic,kernels,ablations,cells,scaling] [--out NAME]
+            [--part race,dynamic,quantized,kernels,ablations,cells,scaling] [--out NAME]
 
 Writes bench/results/<cpu>-models.{json,md} and a plot for each table. What was measured before stays in the JSON unless it is
 measured again; a run that was stopped goes on where it was.
@@ -20,15 +20,17 @@ import contest
 import dynamic_race
 import kernel_shares
 import plot
+import quantized_race
 import race
 import report
 import scaling
 import zoo
 import zoo_dynamic
+import zoo_quantized
 from engines import ENGINES
 from stats import describe
 
-PARTS = ["race", "dynamic", "kernels", "ablations", "cells", "scaling"]
+PARTS = ["race", "dynamic", "quantized", "kernels", "ablations", "cells", "scaling"]
 SCALED = ["resnet50", "bert_base"]
 
 
@@ -68,8 +70,8 @@ def comma(kinds):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", choices=sorted({*zoo.NAMES, *zoo_dynamic.NAMES}), default=[*zoo.NAMES, *zoo_dynamic.NAMES],
-                        metavar="MODEL")
+    names = [*zoo.NAMES, *zoo_dynamic.NAMES, *zoo_quantized.NAMES]
+    parser.add_argument("--only", nargs="+", choices=sorted({*names}), default=names, metavar="MODEL")
     parser.add_argument("--threads", type=comma(["1", "2"]), default=["1", "2"])
     parser.add_argument("--precision", type=comma(list(race.TABLES)), default=list(race.TABLES))
     parser.add_argument("--part", type=comma(PARTS), default=PARTS)
@@ -98,6 +100,8 @@ def work(options, results):
                                {t: race.judge(race.run(n, int(t), k, options.engines, options.rounds, p), results["empty"][t])}))
     if "dynamic" in options.part:
         yield from dynamic(options, results)
+    if "quantized" in options.part:
+        yield from quantized(options, results)
     if "kernels" in options.part:
         for name in fixed:
             yield f"{name} kernels", lambda p, n=name: results["kernels"].update({n: kernels(n)})
@@ -122,6 +126,17 @@ def dynamic(options, results):
             yield (f"{name} free sizes {threads} threads", lambda p, n=name, t=threads: results["dynamic"].setdefault(n, {}).update(
                 {t: {size: dynamic_race.judge(row, results["empty"][t])
                      for size, row in dynamic_race.run(n, int(t), engines, options.rounds, p).items()}}))
+
+
+def quantized(options, results):
+    engines = [e for e in ("tilewright", "onnxruntime", "openvino") if e in options.engines]
+    for threads in options.threads:
+        if "race" not in options.part:
+            yield (f"empty model {threads}", lambda p, t=threads: results["empty"].setdefault(t, {}).update(
+                empty_times(int(t), options, engines, p)))
+        for name in [n for n in zoo_quantized.NAMES if n in options.only]:
+            yield (f"{name} {threads} threads", lambda p, n=name, t=threads: results["quantized"].setdefault(n, {}).update(
+                {t: quantized_race.judge(quantized_race.run(n, int(t), engines, options.rounds, p), results["empty"][t])}))
 
 
 def once(results, name, options, measure):

@@ -2,6 +2,7 @@
 """The results as Markdown."""
 import dynamic_report
 import kernel_shares
+import quantized_report
 from stats import verdict
 from tables import absent, ms, table
 
@@ -27,7 +28,7 @@ def markdown(results):
                   "Compile is the command line without its cache (ours), or the first call (torch_compile); load makes a model ready "
                   "to run from its file. Memory is the peak of the whole process with Python. The difference is that of the outputs "
                   "from f64, as a share of the largest value."]
-    parts += dynamic_report.markdown(results["dynamic"]) + kernels(results) + ablations(results) + cells(results) + scaling(results)
+    parts += dynamic_report.markdown(results["dynamic"]) + quantized_report.markdown(results["quantized"]) + kernels(results) + ablations(results) + cells(results) + scaling(results)
     return "\n\n".join(parts) + "\n"
 
 
