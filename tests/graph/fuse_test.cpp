@@ -88,6 +88,26 @@ TEST(Fuse, GivesAResidualToTheLastConvolution) {
             "only operators that work element by element follow on it in one kernel");
 }
 
+TEST(Fuse, ReadsAShortcutAsTheIntegersThatItIs) {
+  Net g;
+  const auto quantised = [&](ValueId x) {
+    const ValueId scale = g.weights({}, 0.1);
+    const ValueId q = g("quantize", {x, scale}, {{"to", static_cast<int64_t>(ir::Elem::I8)}});
+    return std::pair(q, g("dequantize", {q, scale}, {{"to", static_cast<int64_t>(ir::Elem::F32)}}));
+  };
+  const ValueId x = g.in("x", dims({1, 4, 8, 8}));
+  const auto [q, a] = quantised(conv(g, x, 4, 4));
+  const ValueId w = g.constant(int_constant(ir::Elem::I8, {4, 4, 1, 1},
+                                            Ints{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}));
+  const ValueId sums = g("conv_integer", {q, w});
+  const ValueId b =
+      quantised(g("cast", {sums}, {{"to", static_cast<int64_t>(ir::Elem::F32)}})).second;
+  g.output(g("add", {a, b}));
+  EXPECT_EQ(fused(g.take()).text(),
+            "conv_quantize -> %quantize\n"
+            "dequantize_conv_integer_cast_quantize_dequantize_add -> %add\n");
+}
+
 TEST(Fuse, NeverMakesACycleThroughAnotherKernel) {
   Net g;
   const ValueId x = g.in("x", dims({1, 4, 8, 8}));

@@ -187,6 +187,7 @@ class Fuser {
         if (order_.group_of(s) == producer)
           return "sizes are read from it, which must be known before the kernel starts";
     if (widens(producer, consumer)) return "others read it in the narrower type";
+    if (waits(consumer)) return "its reader works later, and reads the integers instead";
     GroupInfo merged;
     if (std::string reason = rule(producer, consumer, merged); !reason.empty()) return reason;
     if (repeated(producer, consumer) > kMaxRepeated)
@@ -214,6 +215,26 @@ class Fuser {
                    to = graph_.type(n.outputs[0]).tensor()->elem;
     return ir::is_float(from) && ir::is_float(to) && ir::bits(from) < ir::bits(to) &&
            used_elsewhere(n.inputs[0], producer, consumer);
+  }
+
+  /// Does the consumer only dequantise, for one reader that works element by element on something
+  /// made later, too? That reader then loads the integers, which are smaller.
+  bool waits(int consumer) {
+    const std::vector<int>& members = order_.members(consumer);
+    const int n = members[0];
+    if (members.size() != 1 || node(n).op->name != "dequantize") return false;
+    const ValueId result = node(n).outputs[0];
+    const std::vector<int>& users = users_[result];
+    if (users.size() != 1 || escapes_.contains(result) ||
+        node(users[0]).op->fusion != FusionKind::Injective)
+      return false;
+    return std::ranges::any_of(flows_[static_cast<size_t>(users[0])],
+                               [&](const Flow& f) { return computed_at(f.from) > computed_at(n); });
+  }
+  /// The node that makes what node n makes, or what it only dequantises.
+  int computed_at(int n) const {
+    const std::vector<Flow>& flows = flows_[static_cast<size_t>(n)];
+    return node(n).op->name == "dequantize" && !flows.empty() ? flows[0].from : n;
   }
 
   /// The rules by the classes of operators.
