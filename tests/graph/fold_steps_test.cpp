@@ -21,7 +21,7 @@ struct FoldSteps : testing::Test {
              {{"to", static_cast<int64_t>(Elem::U8)}});
   }
   ValueId dequantize(ValueId q, double scale) {
-    return g("dequantize", {q, numbers({}, {scale}), g.constant(int_constant(Elem::U8, {}, {9}))},
+    return g("dequantize", {q, numbers({}, {scale}), g.constant(int_constant(Elem::U8, {}, {117}))},
              {{"to", static_cast<int64_t>(Elem::F32)}});
   }
   /// The nodes that are left. What is quantised differs by a step at most.
@@ -70,8 +70,27 @@ TEST_F(FoldSteps, GoesIntoScaleAndBias) {
 
 TEST_F(FoldSteps, GoesIntoWhatIsAdded) {
   const ValueId a = quantize(g.in("a", dims({4, 5})), 1), b = quantize(g.in("b", dims({4, 5})), 1);
+  for (const ValueId q : {a, b}) g.output(q);
   g.output(quantize(g("add", {dequantize(a, 0.3), dequantize(b, 0.7)}), 0.43));
   EXPECT_EQ(after(), "quantize quantize dequantize dequantize add quantize");
+}
+
+TEST_F(FoldSteps, WhatIsOnlyDequantisedStaysAFloat) {
+  const auto steps = [&](ValueId x) -> std::vector<ValueId> {
+    return {x, numbers({}, {0.3}), g.constant(int_constant(Elem::I8, {}, {-100}))};
+  };
+  const ValueId x = g.in("x", dims({4, 5}));
+  const ValueId q = g("quantize", steps(x), {{"to", static_cast<int64_t>(Elem::I8)}});
+  const ValueId y = g("dequantize", steps(q), {{"to", static_cast<int64_t>(Elem::F32)}});
+  g.output(quantize(g("add", {y, numbers({5}, {1, 2, 3, 4, 5})}), 0.437));
+  EXPECT_EQ(after(), "mul round clip mul add quantize");
+}
+
+TEST_F(FoldSteps, WhatWaitsForSomethingLaterStaysAnInteger) {
+  const ValueId a = quantize(g.in("a", dims({4, 5})), 0.3);
+  const ValueId b = quantize(g("neg", {g.in("b", dims({4, 5}))}), 0.7);
+  g.output(g("add", {dequantize(b, 0.7), dequantize(a, 0.3)}));
+  EXPECT_EQ(after(), "mul quantize neg mul round clip mul dequantize add");
 }
 
 TEST_F(FoldSteps, OtherValuesAreMultiplied) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "graph/op_def.h"
 #include "graph/passes/passes.h"
 #include "graph/rewriter.h"
+#include "ir/scalar.h"
 
 namespace tilewright::graph {
 namespace {
@@ -87,6 +91,57 @@ bool quantize(Rewriter& r, const Node& n) {
   return r.replace(n.outputs[0], r.call(*n.op, n.attrs, inputs));
 }
 
+/// Dequantised values that only wait for something made later, to be read together with it: until
+/// then they are smaller as integers, which fuse knows.
+std::unordered_set<ValueId> waiting(const Graph& graph) {
+  std::unordered_set<ValueId> out;
+  for (const Function& f : graph.functions) {
+    std::unordered_map<ValueId, const Node*> makers;
+    std::unordered_map<ValueId, std::vector<const Node*>> users;
+    for (const Node& n : f.nodes) {
+      for (const ValueId id : n.inputs) users[id].push_back(&n);
+      for (const ValueId id : n.outputs) makers[id] = &n;
+    }
+    const auto computed = [&](ValueId id) -> const Node* {
+      auto made = makers.find(id);
+      if (made != makers.end() && made->second->op->name == "dequantize")
+        made = makers.find(made->second->inputs[0]);
+      return made == makers.end() ? nullptr : made->second;
+    };
+    for (const Node& n : f.nodes) {
+      if (n.op->name != "dequantize" || users[n.outputs[0]].size() != 1) continue;
+      const Node& user = *users[n.outputs[0]][0];
+      const Node* self = computed(n.outputs[0]);
+      if (self && user.op->fusion == FusionKind::Injective &&
+          std::ranges::any_of(user.inputs, [&](ValueId id) { return computed(id) > self; }))
+        out.insert(n.outputs[0]);
+    }
+  }
+  return out;
+}
+
+/// What is quantised, and dequantised by its only reader, stays a float: rounded and limited.
+bool dequantize(Rewriter& r, const Node& n) {
+  const Node* made = r.maker(n.inputs[0], "quantize");
+  const ir::Elem elem = r.tensor(n.inputs[0])->elem;
+  const std::optional<double> scale = scale_of(r, n.inputs[1]);
+  if (!made || !scale || r.uses(n.inputs[0]) != 1 || scale_of(r, made->inputs[1]) != 1.0 ||
+      r.tensor(made->inputs[0])->elem != ir::Elem::F32 || !is_integer(elem) ||
+      ir::bits(elem) > 16 || r.tensor(n.outputs[0])->elem != ir::Elem::F32)
+    return false;
+  const auto zero_of = [&](const Node& node) -> std::optional<double> {
+    if (node.inputs.size() < 3 || node.inputs[2] == kNoValue) return 0;
+    const Constant& c = r.value(node.inputs[2]).constant;
+    return c && c->count() == 1 ? uniform(*c) : std::nullopt;
+  };
+  const std::optional<double> zero = zero_of(n);
+  if (!zero || zero != zero_of(*made)) return false;
+  const ValueId low = number(r, static_cast<double>(ir::int_min(elem)) - *zero),
+                high = number(r, static_cast<double>(ir::int_max(elem)) - *zero);
+  const ValueId steps = r.call("clip", {r.call("round", {made->inputs[0]}), low, high});
+  return r.replace(n.outputs[0], r.call("mul", {steps, number(r, *scale)}));
+}
+
 /// The sums times the scales of both factors over that of the result: as f32, as requantize has it.
 bool requantize(Rewriter& r, const Node& n) {
   const auto a = scale_of(r, n.inputs[1]), result = scale_of(r, n.inputs[3]);
@@ -125,11 +180,18 @@ bool requantize(Rewriter& r, const Node& n) {
 ///            %r: f32[1, 8, 4, 4] = relu(%a)
 ///            %q: u8[1, 8, 4, 4] = quantize(%r, const 1, %z)
 /// Constants are divided where each way to the value ends in some; else the value is multiplied by
-/// 1 / t. Real-equal: what lies within a rounding of the middle between two steps may become the
+/// 1 / t. What is quantised for one reader that dequantises it is rounded and limited as a float,
+/// unless it is read with something made later:
+///   before   %q: i8[4] = quantize(%x, const 1, const 3)
+///            %y: f32[4] = dequantize(%q, %t, const 3)
+///   after    %y: f32[4] = mul(clip(round(%x), -131, 124), %t)
+/// Real-equal: what lies within a rounding of the middle between two steps may become the
 /// other one.  Needs: integer_moves, which compares scales, to be done.
 Graph fold_steps(Graph graph, PassContext& context) {
-  return Rewriter::run(std::move(graph), context, [](Rewriter& r, const Node& n) {
+  const std::unordered_set<ValueId> waits = waiting(graph);
+  return Rewriter::run(std::move(graph), context, [&](Rewriter& r, const Node& n) {
     if (n.op->name == "quantize") return quantize(r, n);
+    if (n.op->name == "dequantize") return !waits.contains(n.outputs[0]) && dequantize(r, n);
     return n.op->name == "requantize" && requantize(r, n);
   });
 }
