@@ -93,6 +93,30 @@ TEST_F(FoldSteps, WhatWaitsForSomethingLaterStaysAnInteger) {
   EXPECT_EQ(after(), "mul quantize neg mul round clip mul dequantize add");
 }
 
+TEST_F(FoldSteps, PoolsOfIntegersStayExact) {
+  const ValueId q = quantize(g.in("x", dims({1, 2, 4, 4})), 0.3);
+  g.output(q);
+  const ValueId y = g("average_pool", {dequantize(q, 0.3)}, {{"kernel", Ints{2, 2}}});
+  const ValueId pooled = quantize(y, 0.3);
+  g.output(pooled);
+  const Graph graph = [&] {
+    PassContext context = test_context();
+    return remove_dead(fold_steps(g.take(), context), context);
+  }();
+  std::mt19937 random(1);
+  const Constant in = random_constant(random, {1, 2, 4, 4}, -30, 30);
+  const std::vector<Constant> out = run_graph(graph, {in});
+  // The mean of four steps is rounded to the even one where it lies in the middle.
+  for (int64_t i = 0, k = 0; i < 2; ++i)
+    for (int64_t y0 = 0; y0 < 3; ++y0)
+      for (int64_t x0 = 0; x0 < 3; ++x0, ++k) {
+        double sum = 0;
+        for (const int64_t at : {0, 1, 4, 5})
+          sum += number_at(*out[0], i * 16 + y0 * 4 + x0 + at) - 117;
+        EXPECT_EQ(number_at(*out[1], k), std::nearbyint(sum / 4) + 117) << "at " << k;
+      }
+}
+
 TEST_F(FoldSteps, OtherValuesAreMultiplied) {
   const ValueId a = g.in("a", dims({4, 5})), b = g.in("b", dims({4, 5}));
   g.output(quantize(g("sub", {g("neg", {a}), b}), 0.43));

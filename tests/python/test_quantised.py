@@ -153,3 +153,36 @@ def test_lstm_quantises_its_state_at_every_step(kind, zero, direction, tmp_path)
         ours, theirs = both(net.model([("x", np.float32, x.shape)], out), tmp_path, {"x": x})
         for a, b in zip(ours, theirs):
             np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+def test_means_are_rounded_as_their_integers_are(tmp_path):
+    """The mean of four steps lies in the middle of two often: it becomes the even one, whatever floats make of it."""
+    net = Net()
+    steps = net.constant(np.float32(0.07)), net.constant(np.uint8(30))
+    out = net("QLinearAveragePool", "x", *steps, *steps, domain="com.microsoft", kernel_shape=[2, 2], strides=[2, 2])
+    x = net.rng.integers(0, 256, (1, 5, 12, 12)).astype(np.uint8)
+    ours, theirs = both(net.model([("x", np.uint8, x.shape)], [out]), tmp_path, {"x": x})
+    sums = (x.astype(np.int64) - 30).reshape(1, 5, 6, 2, 6, 2).sum((3, 5))
+    np.testing.assert_array_equal(ours[0], np.clip(np.rint(sums / 4) + 30, 0, 255))
+    expect_steps(ours[0], theirs[0], share=0.25)
+
+
+@pytest.mark.parametrize("domain_op", ["QLinearMatMul", "MatMulIntegerToFloat", "QLinearAdd", "QLinearConcat"])
+def test_operators_on_quantised_tensors(domain_op, tmp_path):
+    net = Net()
+    a, b, y = ((net.constant(np.float32(s)), net.constant(np.uint8(z))) for s, z in ((0.02, 120), (0.03, 99), (0.1, 70)))
+    inputs = [("p", np.uint8, ["rows", 10])]
+    if domain_op == "QLinearMatMul":
+        out = net(domain_op, "p", *a, net.bytes(np.uint8, 10, 24), *b, *y)
+    elif domain_op == "MatMulIntegerToFloat":
+        out = net(domain_op, "p", net.bytes(np.uint8, 10, 24), a[0], b[0], a[1], b[1], domain="com.microsoft")
+    else:
+        inputs.append(("q", np.uint8, ["rows", 10]))
+        given = ["p", *a, "q", *b, *y] if domain_op == "QLinearAdd" else [*y, "p", *a, "q", *b]
+        out = net(domain_op, *given, domain="com.microsoft", **({"axis": 1} if domain_op == "QLinearConcat" else {}))
+    arrays = {n: net.rng.integers(0, 256, (7, 10)).astype(np.uint8) for n, _, _ in inputs}
+    ours, theirs = both(net.model(inputs, [out]), tmp_path, arrays)
+    if domain_op == "MatMulIntegerToFloat":
+        np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-5, atol=1e-5)
+    else:
+        expect_steps(ours[0], theirs[0], share=0.05)

@@ -13,6 +13,8 @@ namespace tilewright::graph {
 namespace {
 
 constexpr int kDeepest = 12;
+/// A positive factor of what they are given is one of what they give.
+constexpr std::string_view kLinear[] = {"relu", "average_pool", "reduce_mean", "reduce_sum"};
 constexpr int64_t kMostNumbers = 1 << 20;
 
 ValueId number(Rewriter& r, double value) {
@@ -42,7 +44,11 @@ class Scaled {
     if (n && n->op->name == "dequantize")
       if (const ValueId y = dequantized(*n); y != kNoValue) return y;
     if (n && r_.uses(x) == 1) {
-      if (n->op->name == "relu") return r_.call("relu", {(*this)(n->inputs[0], depth + 1)});
+      if (std::ranges::count(kLinear, n->op->name)) {
+        std::vector<ValueId> inputs = n->inputs;
+        inputs[0] = (*this)(inputs[0], depth + 1);
+        return r_.call(*n->op, n->attrs, inputs);
+      }
       if (n->op->name == "add" || n->op->name == "sub") {
         const ValueId a = (*this)(n->inputs[0], depth + 1);
         return r_.call(n->op->name, {a, (*this)(n->inputs[1], depth + 1)});
