@@ -43,8 +43,9 @@ bool is_all(const Call& call, size_t i, int64_t number) {
   return true;
 }
 
-int64_t in_whole_groups(int64_t extent) {
-  return (extent + kBytesTogether - 1) / kBytesTogether * kBytesTogether;
+Dim in_whole(const Dim& extent, int64_t multiple) {
+  const auto known = ir::const_int(extent);
+  return known ? Dim((*known + multiple - 1) / multiple * multiple) : extent;
 }
 
 }  // namespace tilewright::ops

@@ -30,7 +30,13 @@ bool is_all(const graph::Call& call, size_t i, int64_t number);
 /// Instructions add up the products of neighbours in groups of so many.
 constexpr int64_t kBytesTogether = 4;
 
-/// An extent that is known, in whole groups.
-int64_t in_whole_groups(int64_t extent);
+/// Results of so many rows are whole tiles on any machine.
+constexpr int64_t kRowsOfBytes = 128;
+
+/// An extent that is known, rounded up to a multiple; one that the run tells as it is.
+graph::Dim in_whole(const graph::Dim& extent, int64_t multiple);
+inline int64_t in_whole_groups(int64_t extent) {
+  return (extent + kBytesTogether - 1) / kBytesTogether * kBytesTogether;
+}
 
 }  // namespace tilewright::ops

@@ -32,17 +32,23 @@ ValueId as_signed(const Make& m, ValueId x) {
   return m.cast(m.call("sub", {m.cast(x, Elem::I32), middle}), Elem::I8);
 }
 
+/// With zeros behind an axis.
+ValueId with_zeros(const Make& m, ValueId x, int64_t axis, int64_t extent) {
+  const std::optional<std::vector<int64_t>> shape = const_dims(m.g.tensor(x).shape);
+  std::vector<int64_t> more = *shape;
+  int64_t& zeros = more.at(static_cast<size_t>(axis));
+  zeros = extent - zeros;
+  if (zeros == 0) return x;
+  const ValueId zero = m.cast(m.g.ints({0}), m.g.tensor(x).elem);
+  return m.concat({x, m.call("expand", {zero, m.g.ints(more)})}, axis);
+}
+
 /// The recurrence's weights [directions, hidden, columns] as the operator has them: a row for each
-/// column, with zeros up to a whole group.
+/// column, in whole groups and vectors.
 ValueId recurrent_weights(const Make& m, ValueId r, int64_t hidden) {
   const ValueId rows = as_signed(m, m.transpose(r, {0, 2, 1}));
-  const int64_t more = in_whole_groups(hidden) - hidden;
-  if (more == 0) return rows;
-  const ValueId zeros =
-      m.cast(m.call("expand", {m.g.ints({0}), m.g.ints({m.constant_extent(r, 0, "R"),
-                                                        m.constant_extent(r, 2, "R"), more})}),
-             Elem::I8);
-  return m.concat({rows, zeros}, 2);
+  const ValueId wide = with_zeros(m, rows, 2, *ir::const_int(in_whole(hidden, kBytesTogether)));
+  return with_zeros(m, wide, 1, *ir::const_int(in_whole(kGates * hidden, kRowsOfBytes)));
 }
 
 }  // namespace
@@ -54,8 +60,10 @@ void dynamic_lstm_from_onnx(const OnnxNode& n, Builder& g) {
       n.refuse("ops.dynamic_lstm.rank", str("input ", i, " is ", print(g.type(n.in(i)))),
                "give [times, batch, inputs], and weights of [directions, …, 4 * hidden]");
   const int64_t directions = m.constant_extent(n.in(R), 0, "R"),
-                hidden = m.constant_extent(n.in(R), 1, "R");
-  const int64_t columns = kGates * hidden;
+                hidden = m.constant_extent(n.in(R), 1, "R"), columns = kGates * hidden;
+  if (m.constant_extent(n.in(R), 2, "R") != columns)
+    n.refuse("ops.dynamic_lstm.rank", str("input 2 is ", print(g.type(n.in(R)))),
+             "give weights of [directions, hidden, 4 * hidden]");
   const auto wide = [&](size_t i) { return of_columns(m, n.in(i), directions, columns); };
 
   const std::vector<ValueId> x = g.calls(dynamic_quantize_op(), {}, {n.in(X)}, 3);

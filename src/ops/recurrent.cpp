@@ -29,11 +29,10 @@ enum Input : size_t { X, W, R, B, Lengths, InitialH, InitialC, Peepholes, RScale
 
 constexpr int64_t kLstmGates = 4;
 
-/// Weights in bytes have zeros behind their columns, up to a whole group of those.
-Dim byte_columns(const Dim& hidden) {
-  const auto known = ir::const_int(hidden);
-  return known ? Dim(in_whole_groups(*known)) : hidden;
-}
+/// Weights in bytes have zeros behind their columns, up to a whole group of those, and behind their
+/// rows, up to whole tiles of any machine: inside of a recurrence nothing is filled up.
+Dim byte_columns(const Dim& hidden) { return in_whole(hidden, kBytesTogether); }
+Dim byte_rows(const Dim& rows) { return in_whole(rows, kRowsOfBytes); }
 
 struct Sizes {
   Dim times, batch, input, hidden;
@@ -83,7 +82,10 @@ std::vector<Type> infer(const Call& call, int64_t gates, int64_t peepholes) {
     check_shape(call, W, {directions, rows, s.input});
   else
     call.equal(s.input, simplified(rows * directions), "products of the input, of all directions");
-  check_shape(call, R, {directions, rows, call.has(RScale) ? byte_columns(s.hidden) : s.hidden});
+  const bool bytes = call.has(RScale);
+  check_shape(
+      call, R,
+      {directions, bytes ? byte_rows(rows) : rows, bytes ? byte_columns(s.hidden) : s.hidden});
   check_shape(call, B, {directions, simplified(rows * 2)});
   check_shape(call, Lengths, {s.batch});
   check_shape(call, InitialH, state_shape(s));
@@ -148,7 +150,7 @@ class Cells {
     // Once for all rows: at the first step it is another tensor.
     const Tensor state =
         te::compute("carried", shape(), [&](const Var& b, const Var& h) { return before(b, h); });
-    if (byte_sums_) return of_bytes(state, first, count);
+    if (byte_sums_) return of_bytes(state);  // an LSTM has all gates at once
     const te::Axis k = te::reduce_axis(size_.hidden, "k");
     return te::compute("recurrent", {Expr(size_.batch), Expr(simplified(size_.hidden * count))},
                        [&](const Var& b, const Var& r) {
@@ -195,7 +197,7 @@ class Cells {
   }
 
   /// The state in steps of its own, times the bytes: see ByteFactors.
-  Tensor of_bytes(const Tensor& state, int64_t first, int64_t count) const {
+  Tensor of_bytes(const Tensor& state) const {
     const DynamicSteps steps = dynamic_steps(state);
     const Expr hidden = Expr(size_.hidden), columns = byte_columns(size_.hidden);
     const Tensor q =
@@ -203,17 +205,19 @@ class Cells {
           return te::guard(k < hidden, steps.quantised(state(b, k)), te::cast(ir::Elem::U8, 0));
         });
     const te::Axis k = te::reduce_axis(columns, "k"), h = te::reduce_axis(hidden, "h");
-    const te::Shape shape = {Expr(size_.batch), Expr(simplified(size_.hidden * count))};
-    const Tensor sums = te::compute("byte_products", shape, [&](const Var& b, const Var& r) {
-      const Expr weight = call_.in(R)(direction_, row(first, r), k);
-      return te::sum(te::cast(ir::Elem::I32, q(b, k)) * te::cast(ir::Elem::I32, weight), k);
-    });
+    const Tensor sums = te::compute(
+        "byte_products", {Expr(size_.batch), Expr(call_.shape(R)[1])},
+        [&](const Var& b, const Var& r) {
+          const Expr weight = call_.in(R)(direction_, r, k);
+          return te::sum(te::cast(ir::Elem::I32, q(b, k)) * te::cast(ir::Elem::I32, weight), k);
+        });
     const Tensor of_state = te::compute("state_sums", {Expr(size_.batch)}, [&](const Var& b) {
       return te::sum(te::cast(ir::Elem::I32, q(b, h)), h);
     });
-    return te::compute("recurrent", shape, [&](const Var& b, const Var& r) {
-      const Expr at = row(first, r), zero = te::cast(ir::Elem::I32, steps.zero());
-      Expr y = sums(b, r) - (*byte_sums_)(at)*zero;
+    const te::Shape shape = {Expr(size_.batch), Expr(simplified(size_.hidden * gates_))};
+    return te::compute("recurrent", shape, [&](const Var& b, const Var& at) {
+      const Expr zero = te::cast(ir::Elem::I32, steps.zero());
+      Expr y = sums(b, at) - (*byte_sums_)(at)*zero;
       if (!is_all(call_, RZero, 0)) {
         const Expr weight_zero = te::cast(ir::Elem::I32, call_.in(RZero)(direction_, at));
         y = y + (te::cast(ir::Elem::I32, hidden) * zero - of_state(b)) * weight_zero;
