@@ -186,3 +186,18 @@ def test_operators_on_quantised_tensors(domain_op, tmp_path):
         np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-5, atol=1e-5)
     else:
         expect_steps(ours[0], theirs[0], share=0.05)
+
+
+@pytest.mark.parametrize("stride, kernel, channels", [(1, 3, 16), (2, 3, 32), (2, 1, 16), (2, 3, 3)])
+def test_convolutions_of_free_sizes(stride, kernel, channels, tmp_path):
+    net = Net()
+    x = net.quantised(net("Relu", net.conv(net.quantised("x", 0.03, np.uint8(120)), 3, channels)), 0.02, np.uint8(0))
+    steps = net.constant(np.float32(0.05)), net.constant(np.uint8(100))
+    y = net("QuantizeLinear", net.conv(x, channels, 32, k=kernel, strides=[stride, stride]), *steps)
+    out = net("MaxPool", net("DequantizeLinear", y, *steps), kernel_shape=[2, 2])
+    model = net.model([("x", np.float32, ["n", 3, "h", "w"])], [out])
+    for n, h, w in (1, 9, 7), (2, 16, 33):
+        x = net.rng.standard_normal((n, 3, h, w)).astype(np.float32)
+        ours, theirs = both(model, tmp_path, {"x": x})
+        assert np.abs(ours[0] - theirs[0]).max() <= 0.051
+        assert np.mean(ours[0] != theirs[0]) <= 0.02
