@@ -3,7 +3,7 @@
 """`make bench`: models against other engines, their kernels against the machine's limit, and what parts of the compiler are worth.
 
   models.py [--only MODEL …] [--threads 1,2] [--rounds N] [--precision f32,bf16] [--engines tilewright,…]
-            [--part race,dynamic,convolutions,kernels,ablations,cells,scaling] [--out NAME]
+            [--part race,dynamic,quantized,convolutions,kernels,ablations,cells,scaling] [--out NAME]
 
 Writes bench/results/<cpu>-models.{json,md} and a plot for each table. What was measured before stays in the JSON unless it is
 measured again; a run that was stopped goes on where it was.
@@ -20,16 +20,18 @@ import contest
 import dynamic_race
 import kernel_shares
 import plot
+import quantized_race
 import race
 import report
 import scaling
 import zoo
 import zoo_convolutions
 import zoo_dynamic
+import zoo_quantized
 from engines import ENGINES
 from stats import describe
 
-PARTS = ["race", "dynamic", "convolutions", "kernels", "ablations", "cells", "scaling"]
+PARTS = ["race", "dynamic", "quantized", "convolutions", "kernels", "ablations", "cells", "scaling"]
 SCALED = ["resnet50", "bert_base"]
 
 
@@ -69,7 +71,7 @@ def comma(kinds):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    names = [*zoo.NAMES, *zoo_dynamic.NAMES, *zoo_convolutions.CONVOLUTIONS]
+    names = [*zoo.NAMES, *zoo_dynamic.NAMES, *zoo_quantized.NAMES, *zoo_convolutions.CONVOLUTIONS]
     parser.add_argument("--only", nargs="+", choices=sorted({*names}), default=names, metavar="MODEL")
     parser.add_argument("--threads", type=comma(["1", "2"]), default=["1", "2"])
     parser.add_argument("--precision", type=comma(list(race.TABLES)), default=list(race.TABLES))
@@ -101,6 +103,8 @@ def work(options, results):
         yield from dynamic(options, results)
     if "convolutions" in options.part:
         yield from convolutions(options, results)
+    if "quantized" in options.part:
+        yield from quantized(options, results)
     if "kernels" in options.part:
         for name in fixed:
             yield f"{name} kernels", lambda p, n=name: results["kernels"].update({n: kernels(n)})
@@ -127,14 +131,26 @@ def dynamic(options, results):
                      for size, row in dynamic_race.run(n, int(t), engines, options.rounds, p).items()}}))
 
 
-def convolutions(options, results):
+def peers_of(part, options, results, names, row):
+    """Models of a part against the two peers that take them; `row` plays and judges one."""
     engines = [e for e in ("tilewright", "onnxruntime", "openvino") if e in options.engines]
     for threads in options.threads:
-        yield (f"empty model {threads}", lambda p, t=threads: results["empty"].setdefault(t, {}).update(
-            empty_times(int(t), options, engines, p)))
-        for name in [n for n in zoo_convolutions.CONVOLUTIONS if n in options.only]:
-            yield (f"{name} {threads} threads", lambda p, n=name, t=threads: results["convolutions"].setdefault(n, {}).update(
-                {t: race.judge(race.run(n, int(t), "f32", engines, options.rounds, p), results["empty"][t])}))
+        if "race" not in options.part:
+            yield (f"empty model {threads}", lambda p, t=threads: results["empty"].setdefault(t, {}).update(
+                empty_times(int(t), options, engines, p)))
+        for name in [n for n in names if n in options.only]:
+            yield (f"{name} {threads} threads", lambda p, n=name, t=threads: results[part].setdefault(n, {}).update(
+                {t: row(n, t, engines, p)}))
+
+
+def convolutions(options, results):
+    return peers_of("convolutions", options, results, zoo_convolutions.CONVOLUTIONS, lambda n, t, engines, p: race.judge(
+        race.run(n, int(t), "f32", engines, options.rounds, p), results["empty"][t]))
+
+
+def quantized(options, results):
+    return peers_of("quantized", options, results, zoo_quantized.NAMES, lambda n, t, engines, p: quantized_race.judge(
+        quantized_race.run(n, int(t), engines, options.rounds, p), results["empty"][t]))
 
 
 def once(results, name, options, measure):

@@ -2,6 +2,7 @@
 """The results as Markdown."""
 import dynamic_report
 import kernel_shares
+import quantized_report
 from stats import verdict
 from tables import absent, ms, table
 
@@ -32,7 +33,8 @@ def markdown(results):
         if rows:
             parts += [f"## Convolutions in groups, over three axes and over one, {threads} thread{'s' if threads != '1' else ''}",
                       race_table(rows, {}), race_verdict(rows), *absent(rows)]
-    parts += dynamic_report.markdown(results["dynamic"]) + kernels(results) + ablations(results) + cells(results) + scaling(results)
+    parts += dynamic_report.markdown(results["dynamic"]) + quantized_report.markdown(results["quantized"]) + kernels(results)
+    parts += ablations(results) + cells(results) + scaling(results)
     return "\n\n".join(parts) + "\n"
 
 

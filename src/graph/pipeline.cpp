@@ -14,6 +14,7 @@ namespace {
 // clang-format off
 constexpr Pass kDefault[] = {
     {"remove_dead", remove_dead},
+    {"integer_moves", integer_moves},
     {"integer_products", integer_products},
     {"fold_constants", fold_constants},
     {"simplify_algebra", simplify_algebra},
@@ -31,6 +32,7 @@ constexpr Pass kDefault[] = {
     {"fold_constants", fold_constants},      // what transposes of weights became
     {"fold_pads", fold_pads},
     {"merge_products", merge_products},
+    {"fold_steps", fold_steps},
     {"index_parts", index_parts},
     {"eliminate_common", eliminate_common},
     {"nest_concats", nest_concats},

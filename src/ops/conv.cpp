@@ -80,6 +80,57 @@ te::Tensor plain(const Call& call, const te::Tensor& input, const te::Tensor& we
   });
 }
 
+/// Do the channels that are summed up not come in groups, as they lie or in blocks of a layout?
+bool needs_groups(const Call& call) {
+  const auto channels = ir::const_int(call.shape(1)[1]);
+  return call.attrs<ConvAttrs>().group == 1 && channels && *channels > 1 &&
+         *channels % (2 * kBytesTogether) != 0;
+}
+
+/// The plain sum of such a convolution: its input with the channels last, in whole groups, whose
+/// rest meets zeros in the weights.
+te::Tensor in_groups(const Call& call, const te::Tensor& input, const te::Tensor& filters,
+                     const te::Expr& around) {
+  const Geometry g = geometry(call);
+  const int64_t channels = *ir::const_int(call.shape(1)[1]), all = in_whole_groups(channels);
+  const size_t rank = g.windows.size() + 2;
+  te::Shape shape = {te::Expr(call.shape(0)[0])};
+  for (const Window& w : g.windows) shape.push_back(te::Expr(w.padded()));
+  shape.push_back(te::Expr(all));
+  const te::Tensor x =
+      te::compute(str(input.name(), "_in_groups"), shape, [&](const std::vector<te::Var>& axes) {
+        te::Expr inside = axes[rank - 1] < te::Expr(channels);
+        At at = {axes[0], axes[rank - 1]};
+        for (size_t d = 0; d < g.windows.size(); ++d) {
+          const Window& w = g.windows[d];
+          const te::Expr i = axes[d + 1] - te::Expr(w.pad_begin);
+          if (w.needs_padding()) inside = inside && 0 <= i && i < te::Expr(w.in);
+          at.push_back(i);
+        }
+        return te::guard(inside, input.at(at), around);
+      });
+  shape = shape_of(filters);
+  shape[1] = te::Expr(all);
+  const te::Tensor w =
+      te::compute(str(filters.name(), "_in_groups"), shape, [&](const std::vector<te::Var>& axes) {
+        return te::guard(axes[1] < te::Expr(channels), filters.at(indices_of(axes)),
+                         te::cast(filters.elem(), 0));
+      });
+  std::vector<te::Axis> over = {te::reduce_axis(all, "rc")};
+  for (size_t d = 0; d < g.windows.size(); ++d)
+    over.push_back(te::reduce_axis(g.windows[d].kernel, str("k", d)));
+  return te::compute("conv", call.out_shape(), [&](const std::vector<te::Var>& axes) {
+    At at = {axes[0]}, weight = {axes[1], over[0]};
+    for (size_t d = 0; d < g.windows.size(); ++d) {
+      at.push_back(axes[d + 2] * g.windows[d].stride + over[d + 1] * g.windows[d].dilation);
+      weight.push_back(over[d + 1]);
+    }
+    at.push_back(over[0]);
+    return te::sum(te::cast(ir::Elem::I32, x.at(at)) * te::cast(ir::Elem::I32, w.at(weight)),
+                   te::Axes(over));
+  });
+}
+
 void check_bias(const Call& call) {
   if (!call.has(2)) return;
   need_rank(call, 2, 1);
@@ -125,34 +176,96 @@ std::vector<Type> infer_integer(const Call& call) {
   return {tensor_of(ir::Elem::I32, infer_shape(call))};
 }
 
-/// Padding stands for 0, and so has the value of the zero point.
-std::vector<te::Tensor> define_bytes(const Call& call, const ByteFactors& factors) {
+/// The value of the zero point of input 2, which all of A has, in bytes as `factors` has them.
+te::Expr zero_of_input(const Call& call, const ByteFactors& factors) {
   te::Expr zero = te::cast(ir::Elem::I32, factors.a_more);
-  if (call.has(2)) {
-    const te::Tensor& z = call.in(2);
-    const At first(static_cast<size_t>(z.rank()), te::Expr(0));
-    zero = te::cast(ir::Elem::I32, z.at(first)) + factors.a_more;
-  }
-  const te::Expr around = te::cast(ir::Elem::U8, zero);
-  const te::Tensor sums = plain(call, factors.a, factors.b, ir::Elem::I32, around);
-  if (factors.centered) return {sums};
+  if (!call.has(2)) return zero;
+  const te::Tensor& z = call.in(2);
+  return te::cast(ir::Elem::I32, z.at(At(static_cast<size_t>(z.rank()), te::Expr(0)))) + zero;
+}
+
+/// Likewise of input 3, one for each output channel or for all.
+te::Expr zero_of_weights(const Call& call, const ByteFactors& factors, const te::Expr& channel) {
+  const te::Expr more = te::cast(ir::Elem::I32, factors.b_more);
+  if (!call.has(3)) return more;
+  At at;
+  for (const ir::Expr& extent : call.in(3).shape())
+    at.push_back(ir::is_const(extent, 1) ? te::Expr(0) : channel);
+  return te::cast(ir::Elem::I32, call.in(3).at(at)) + more;
+}
+
+/// The sum of each filter.
+te::Tensor filter_sums(const Call& call, const te::Tensor& weights) {
   std::vector<te::Axis> over;
   for (size_t d = 1; d < call.shape(1).size(); ++d)
     over.push_back(te::reduce_axis(call.shape(1)[d], str("k", d)));
-  const te::Tensor filters =
-      te::compute("filter_sums", {te::Expr(call.shape(1)[0])}, [&](const te::Var& m) {
-        At at = {m};
-        at.insert(at.end(), over.begin(), over.end());
-        return te::sum(te::cast(ir::Elem::I32, factors.b.at(at)), te::Axes(over));
+  return te::compute("filter_sums", {te::Expr(call.shape(1)[0])}, [&](const te::Var& m) {
+    At at = {m};
+    at.insert(at.end(), over.begin(), over.end());
+    return te::sum(te::cast(ir::Elem::I32, weights.at(at)), te::Axes(over));
+  });
+}
+
+/// The sum of all that a filter of a group is multiplied by, for every place of the result: that of
+/// the channels first, then that of the window.
+te::Tensor window_sums(const Call& call, const te::Tensor& input, const te::Expr& around) {
+  const Geometry g = geometry(call);
+  const te::Tensor x = padded(input, 2, g.windows, around);
+  const te::Axis channel = te::reduce_axis(g.per_group_in, "rc");
+  te::Shape shape = shape_of(x);
+  shape[1] = te::Expr(call.attrs<ConvAttrs>().group);
+  const te::Tensor channels =
+      te::compute("channel_sums", shape, [&](const std::vector<te::Var>& axes) {
+        At at = indices_of(axes);
+        at[1] = at[1] * te::Expr(g.per_group_in) + channel;
+        return te::sum(te::cast(ir::Elem::I32, x.at(at)), channel);
       });
+  std::vector<te::Axis> over;
+  for (size_t d = 0; d < g.windows.size(); ++d)
+    over.push_back(te::reduce_axis(g.windows[d].kernel, str("k", d)));
+  shape = te_shape(call.out(0).shape);
+  shape[1] = te::Expr(call.attrs<ConvAttrs>().group);
+  return te::compute("window_sums", shape, [&](const std::vector<te::Var>& axes) {
+    At at = indices_of(axes);
+    for (size_t d = 0; d < g.windows.size(); ++d)
+      at[d + 2] = at[d + 2] * g.windows[d].stride + over[d] * g.windows[d].dilation;
+    return te::sum(channels.at(at), te::Axes(over));
+  });
+}
+
+/// Padding stands for 0, and so has the value of the zero point.
+std::vector<te::Tensor> define_bytes(const Call& call, const ByteFactors& factors) {
+  const Geometry g = geometry(call);
+  const te::Expr zero = zero_of_input(call, factors), around = te::cast(ir::Elem::U8, zero);
+  const te::Tensor sums = needs_groups(call)
+                              ? in_groups(call, factors.a, factors.b, around)
+                              : plain(call, factors.a, factors.b, ir::Elem::I32, around);
+  if (factors.a_centered && factors.b_centered) return {sums};
+  std::optional<te::Tensor> filters, places;
+  if (!factors.a_centered) filters = filter_sums(call, factors.b);
+  if (!factors.b_centered) places = window_sums(call, factors.a, around);
+  Dim count = g.per_group_in;
+  for (const Window& w : g.windows) count = simplified(count * w.kernel);
   return {te::compute("conv_integer", call.out_shape(), [&](const std::vector<te::Var>& axes) {
     // Sums of constants first: the convolution's kernel ends with what follows it.
-    return filters(axes[1]) * (0 - zero) + sums.at(indices_of(axes));
+    te::Expr y = te::cast(ir::Elem::I32, 0);
+    if (filters) y = (*filters)(axes[1]) * (0 - zero);
+    if (places) {
+      At at = indices_of(axes);
+      at[1] = call.attrs<ConvAttrs>().group == 1 ? te::Expr(0) : at[1] / te::Expr(g.per_group_out);
+      const te::Expr rest = te::cast(ir::Elem::I32, te::Expr(count)) * zero - places->at(at);
+      y = y + rest * zero_of_weights(call, factors, axes[1]);
+    }
+    return y + sums.at(indices_of(axes));
   })};
 }
 
 std::vector<te::Tensor> define_integer(const Call& call) {
-  if (const auto factors = byte_factors(call)) return define_bytes(call, *factors);
+  const auto factors = byte_factors(call);
+  // Where few channels are summed, those of the input by themselves are as much work.
+  const int64_t channels = ir::const_int(geometry(call).per_group_in).value_or(kBytesTogether);
+  if (factors && (factors->b_centered || channels >= kBytesTogether / 2))
+    return define_bytes(call, *factors);
   const auto centered = [&](size_t i) {
     const te::Tensor& t = call.in(i);
     return te::compute(str(t.name(), "_centered"), shape_of(t), [&](const std::vector<te::Var>& v) {

@@ -79,10 +79,11 @@ Shape product_shape(const Call& call, const Operand& a, const Operand& b) {
   return shape;
 }
 
-/// The plain product: sum over k of A[…, i, k] * B[…, k, j].
-te::Tensor product(const Call& call, const te::Tensor& ta, const te::Tensor& tb, ir::Elem acc) {
+/// The plain product: sum over k of A[…, i, k] * B[…, k, j]; over so many k as ta and tb have.
+te::Tensor product(const Call& call, const te::Tensor& ta, const te::Tensor& tb, ir::Elem acc,
+                   const Dim& terms) {
   const Operand a = operand(call, 0), b = operand(call, 1);
-  const te::Axis k = te::reduce_axis(call.equal(a.inner, b.inner, "the summed dimension"), "k");
+  const te::Axis k = te::reduce_axis(terms, "k");
   const bool repeats = may_repeat(a, b);
   return te::compute(
       "matmul", te_shape(product_shape(call, a, b)), [&](const std::vector<te::Var>& axes) {
@@ -96,10 +97,15 @@ te::Tensor product(const Call& call, const te::Tensor& ta, const te::Tensor& tb,
       });
 }
 
+/// The dimension that is summed over.
+Dim terms(const Call& call) {
+  return call.equal(operand(call, 0).inner, operand(call, 1).inner, "the summed dimension");
+}
+
 /// The shape of the result; a C has to broadcast to it.
 Shape result_shape(const Call& call) {
   const Operand a = operand(call, 0), b = operand(call, 1);
-  call.equal(a.inner, b.inner, "the summed dimension");
+  terms(call);
   const Shape shape = product_shape(call, a, b);
   if (call.has(2)) {
     if (call.rank(2) > static_cast<int>(shape.size()))
@@ -133,7 +139,7 @@ te::Expr scaled(const te::Expr& x, double factor) {
 std::vector<te::Tensor> define_as(const Call& call, ir::Elem elem) {
   const MatMulAttrs& attrs = call.attrs<MatMulAttrs>();
   const ir::Elem acc = wide(elem);
-  const te::Tensor sum = product(call, call.in(0), call.in(1), acc);
+  const te::Tensor sum = product(call, call.in(0), call.in(1), acc, terms(call));
   if (!call.has(2) && attrs.alpha == 1) return {as(elem, sum)};
   return {te::compute("gemm", shape_of(sum), [&](const std::vector<te::Var>& axes) {
     te::Expr y = scaled(sum.at(indices_of(axes)), attrs.alpha);
@@ -169,43 +175,86 @@ std::vector<Type> infer_integer(const Call& call) {
       call.refuse("ops.matmul.zero_point", str("zero point ", i - 2, " is ", print(call.type(i))),
                   "give a scalar, one value per row of A or column of B, or the rank of the input");
   }
-  const Operand a = operand(call, 0), b = operand(call, 1);
-  call.equal(a.inner, b.inner, "the summed dimension");
-  return {tensor_of(ir::Elem::I32, product_shape(call, a, b))};
+  terms(call);
+  return {tensor_of(ir::Elem::I32, product_shape(call, operand(call, 0), operand(call, 1)))};
 }
 
-/// The sum over k of B for every column, in stacks as B has them.
-te::Tensor column_sums(const Call& call, const te::Tensor& tb) {
-  const Operand b = operand(call, 1);
-  const te::Axis k = te::reduce_axis(b.inner, "k");
-  Shape shape = b.batch;
-  if (!b.vector) shape.push_back(b.outer);
-  return te::compute("column_sums", te_shape(shape), [&](const std::vector<te::Var>& axes) {
-    At batch = indices_of(axes);
-    te::Expr j = 0;
-    if (!b.vector) j = batch.back(), batch.pop_back();
-    return te::sum(te::cast(ir::Elem::I32, tb.at(b.at(batch, j, k, false))), k);
+/// Where an element of the result reads operand i, with the summed dimension at 0.
+At read_at(const Call& call, size_t i, const std::vector<te::Var>& axes) {
+  const Operand a = operand(call, 0), b = operand(call, 1);
+  At batch = indices_of(axes);
+  te::Expr row = 0, column = 0;
+  if (!b.vector) column = batch.back(), batch.pop_back();
+  if (!a.vector) row = batch.back(), batch.pop_back();
+  const bool repeats = may_repeat(a, b);
+  return i == 0 ? a.at(batch, row, 0, repeats) : b.at(batch, column, 0, repeats);
+}
+
+/// Which of an operand's dimensions is summed over.
+size_t summed_dim(const Operand& o) {
+  return o.vector ? 0 : o.batch.size() + (o.left != o.transposed ? 1 : 0);
+}
+
+/// The sum over k of an operand for every row of A or column of B, in stacks as it has them.
+te::Tensor sums_of(const Call& call, size_t i, const te::Tensor& t) {
+  const Operand o = operand(call, i);
+  const te::Axis k = te::reduce_axis(o.inner, "k");
+  Shape shape = o.batch;
+  if (!o.vector) shape.push_back(o.outer);
+  return te::compute(
+      i == 0 ? "row_sums" : "column_sums", te_shape(shape), [&](const std::vector<te::Var>& axes) {
+        At batch = indices_of(axes);
+        te::Expr outer = 0;
+        if (!o.vector) outer = batch.back(), batch.pop_back();
+        return te::sum(te::cast(ir::Elem::I32, t.at(o.at(batch, outer, k, false))), k);
+      });
+}
+
+/// The operand with zeros behind the summed dimension, in whole groups; itself where it comes in
+/// such ones, or where the run tells.
+te::Tensor in_groups(const Call& call, size_t i, const te::Tensor& t) {
+  const Operand o = operand(call, i);
+  const auto known = ir::const_int(o.inner);
+  if (!known || *known % kBytesTogether == 0) return t;
+  const size_t d = summed_dim(o);
+  te::Shape shape = shape_of(t);
+  shape[d] = te::Expr(in_whole_groups(*known));
+  return te::compute(str(t.name(), "_in_groups"), shape, [&](const std::vector<te::Var>& at) {
+    return te::guard(at[d] < te::Expr(*known), t.at(indices_of(at)), te::cast(t.elem(), 0));
   });
 }
 
 std::vector<te::Tensor> define_bytes(const Call& call, const ByteFactors& factors) {
-  const te::Tensor sums = product(call, factors.a, factors.b, ir::Elem::I32);
-  if (factors.centered) return {sums};
-  const te::Tensor columns = column_sums(call, factors.b);
+  const te::Tensor ta = in_groups(call, 0, factors.a), tb = in_groups(call, 1, factors.b);
+  const Dim count = terms(call);
+  const auto known = ir::const_int(count);
+  const te::Tensor sums =
+      product(call, ta, tb, ir::Elem::I32, known ? Dim(in_whole_groups(*known)) : count);
+  if (factors.a_centered && factors.b_centered) return {sums};
   const Operand a = operand(call, 0), b = operand(call, 1);
-  const bool repeats = may_repeat(a, b);
+  std::optional<te::Tensor> rows, columns;
+  if (!factors.a_centered) columns = sums_of(call, 1, factors.b);
+  if (!factors.b_centered) rows = sums_of(call, 0, factors.a);
   return {te::compute("matmul_integer", shape_of(sums), [&](const std::vector<te::Var>& axes) {
-    At batch = indices_of(axes);
-    te::Expr i = 0, j = 0;
-    if (!b.vector) j = batch.back(), batch.pop_back();
-    if (!a.vector) i = batch.back(), batch.pop_back();
-    const At at = a.at(batch, i, 0, repeats);
-    At column = b.at(batch, j, 0, repeats);
-    column.erase(column.end() - (b.vector || b.transposed ? 1 : 2));
-    const te::Expr zero =
-        zero_point(call, 2, at, a.vector ? 0 : at.size() - (a.transposed ? 1 : 2)) + factors.a_more;
+    const auto without = [](At at, const Operand& o) {
+      at.erase(at.begin() + static_cast<std::ptrdiff_t>(summed_dim(o)));
+      return at;
+    };
+    const At row = read_at(call, 0, axes), column = read_at(call, 1, axes);
+    const te::Expr a_zero =
+        zero_point(call, 2, row, a.vector ? 0 : row.size() - (a.transposed ? 1 : 2)) +
+        factors.a_more;
     // Sums of constants first: the product's kernel ends with what follows it.
-    return columns.at(column) * (0 - zero) + sums.at(indices_of(axes));
+    te::Expr y = te::cast(ir::Elem::I32, 0);
+    if (columns) y = columns->at(without(column, b)) * (0 - a_zero);
+    if (rows) {
+      const te::Expr b_zero =
+          zero_point(call, 3, column, b.vector ? 0 : column.size() - (b.transposed ? 2 : 1)) +
+          factors.b_more;
+      y = y +
+          (te::cast(ir::Elem::I32, te::Expr(count)) * a_zero - rows->at(without(row, a))) * b_zero;
+    }
+    return y + sums.at(indices_of(axes));
   })};
 }
 
@@ -222,7 +271,7 @@ std::vector<te::Tensor> define_integer(const Call& call) {
       return te::cast(ir::Elem::I32, t.at(at)) - zero_point(call, i + 2, at, kept);
     });
   };
-  return {product(call, centered(0), centered(1), ir::Elem::I32)};
+  return {product(call, centered(0), centered(1), ir::Elem::I32, terms(call))};
 }
 
 void matmul_from_onnx(const OnnxNode& n, Builder& g) {

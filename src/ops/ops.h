@@ -287,8 +287,9 @@ struct RecurrentAttrs {
                  graph::field("linear_before_reset", &RecurrentAttrs::linear_before_reset),
                  graph::field("input_forget", &RecurrentAttrs::input_forget)};
 };
-/// rnn, gru, lstm of (X, W, R[, biases, lengths, initial h, initial c, peepholes]); results: all
-/// states, the last ones
+/// rnn, gru, lstm of (X, W, R[, biases, lengths, initial h, initial c, peepholes[, scales and zero
+/// points of R in bytes: [directions, rows]]]); results: all states, the last ones. Without W, X is
+/// the products: [times, batch, directions * rows].
 std::span<const graph::OpDef> recurrent_ops();
 
 struct ReduceAttrs {

@@ -10,6 +10,7 @@
 #include "ops/define.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
+#include "ops/recurrent.h"
 #include "ops/window.h"
 #include "support/str.h"
 
@@ -39,20 +40,11 @@ std::vector<Type> infer_dynamic(const Call& call) {
 
 std::vector<te::Tensor> dynamic(const Call& call) {
   const te::Tensor x = as(Elem::F32, call.in(0));
-  const std::vector<int> all = range(0, call.rank(0));
-  const te::Tensor hi = reduce_dims(x, all, te::max_over), lo = reduce_dims(x, all, te::min_over);
-  const At first(static_cast<size_t>(call.rank(0)), te::Expr(0));
-  const te::Tensor scale = te::compute("scale", {}, [&] {
-    const te::Expr span = te::max(hi.at(first), 0.0) - te::min(lo.at(first), 0.0);
-    return te::select(span == 0.0, te::cast(Elem::F32, 1.0), span / 255.0);
-  });
-  const te::Tensor zero = te::compute("zero", {}, [&] {
-    return saturated(Elem::U8, te::round(-te::min(lo.at(first), 0.0) / scale()));
-  });
+  const DynamicSteps steps = dynamic_steps(x);
   const te::Tensor y = te::compute("y", call.out_shape(), [&](const std::vector<te::Var>& at) {
-    return saturated(Elem::U8, te::round(x.at(indices_of(at)) / scale()) + as(Elem::F32, zero()));
+    return steps.quantised(x.at(indices_of(at)));
   });
-  return {y, scale, zero};
+  return {y, steps.scale, steps.zero};
 }
 
 void dynamic_from_onnx(const OnnxNode& n, Builder& g) {
@@ -150,32 +142,29 @@ void dynamic_matmul(const OnnxNode& n, Builder& g) {
   g.output(n, scaled_product(g, a[0], n.need(1), {a[1], n.need(2), a[2], n.in(3)}, n.in(4)));
 }
 
-/// LSTM whose weights W [directions, inputs, 4 * hidden] and R are quantised, each direction or
-/// each of its columns with a scale. It computes on what they stand for.
-void dynamic_lstm(const OnnxNode& n, Builder& g) {
-  const Make m{n, g};
-  const auto weights = [&](size_t w, size_t scale) {
-    const auto spread = [&](ValueId x) {
-      return g.tensor(x).rank() == 1 ? m.reshape(x, {0, 1, 1})
-                                     : g.call(op("unsqueeze"), {}, {x, g.ints({1})});
-    };
-    ValueId x = m.cast(n.need(w), Elem::F32);
-    if (n.has(scale + 1)) x = m.call("sub", {x, m.cast(spread(n.in(scale + 1)), Elem::F32)});
-    return m.transpose(m.mul(x, spread(n.need(scale))), {0, 2, 1});
-  };
-  std::vector<ValueId> inputs(
-      n.inputs.begin(),
-      n.inputs.begin() + static_cast<ptrdiff_t>(std::min<size_t>(n.inputs.size(), 8)));
-  inputs.at(1) = weights(1, 8);
-  inputs.at(2) = weights(2, 10);
-  g.outputs(n, as_onnx(n, g, "LSTM", inputs, n.outputs.size()));
-}
-
 OnnxRule microsoft(std::string_view op, void (*rule)(const OnnxNode&, Builder&)) {
   return {.op = op, .rule = rule, .domain = "com.microsoft"};
 }
 
 }  // namespace
+
+DynamicSteps dynamic_steps(const te::Tensor& x) {
+  const std::vector<int> all = range(0, x.rank());
+  const te::Tensor hi = reduce_dims(x, all, te::max_over), lo = reduce_dims(x, all, te::min_over);
+  const At first(static_cast<size_t>(x.rank()), te::Expr(0));
+  const te::Tensor scale = te::compute("scale", {}, [&] {
+    const te::Expr span = te::max(hi.at(first), 0.0) - te::min(lo.at(first), 0.0);
+    return te::select(span == 0.0, te::cast(Elem::F32, 1.0), span / 255.0);
+  });
+  const te::Tensor zero = te::compute("zero", {}, [&] {
+    return saturated(Elem::U8, te::round(-te::min(lo.at(first), 0.0) / scale()));
+  });
+  return {scale, zero};
+}
+
+te::Expr DynamicSteps::quantised(const te::Expr& x) const {
+  return saturated(Elem::U8, te::round(x / scale()) + as(Elem::F32, zero()));
+}
 
 const OpDef& dynamic_quantize_op() {
   static const OpDef def =
@@ -186,7 +175,7 @@ const OpDef& dynamic_quantize_op() {
                  .onnx = {{.op = "DynamicQuantizeLinear", .from = 11, .rule = dynamic_from_onnx},
                           {.op = "QLinearMatMul", .from = 10, .rule = matmul},
                           {.op = "QLinearConv", .from = 10, .rule = conv},
-                          microsoft("DynamicQuantizeLSTM", dynamic_lstm),
+                          microsoft("DynamicQuantizeLSTM", dynamic_lstm_from_onnx),
                           microsoft("DynamicQuantizeMatMul", dynamic_matmul),
                           microsoft("MatMulIntegerToFloat", to_float),
                           microsoft("QGemm", gemm),

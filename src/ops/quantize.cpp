@@ -78,10 +78,15 @@ std::vector<Type> infer_quantize(const Call& call) {
 
 std::vector<te::Tensor> quantize(const Call& call) {
   const QuantizeAttrs& attrs = call.attrs<QuantizeAttrs>();
+  const ConstantNode* known = call.constant(1);
+  const bool in_steps = known && uniform(*known) == 1.0;
   return {te::compute("q", call.out_shape(), [&](const std::vector<te::Var>& v) {
     const At at = indices_of(v);
-    const te::Expr scale = call.in(1).at(scale_at(call, 1, attrs, at));
-    const te::Expr ratio = as(attrs.precision, call.in(0).at(at)) / as(attrs.precision, scale);
+    te::Expr ratio = as(attrs.precision, call.in(0).at(at));
+    if (!in_steps) {
+      const te::Expr scale = call.in(1).at(scale_at(call, 1, attrs, at));
+      ratio = ratio / as(attrs.precision, scale);
+    }
     if (ir::is_float(attrs.to)) return to_small_float(attrs.to, ratio, attrs.saturate);
     const te::Expr steps = as(Elem::F32, te::round(ratio));
     if (!call.has(2)) return saturated(attrs.to, steps);

@@ -37,6 +37,13 @@ const graph::OpDef& requantize_op();
 /// (x): x as u8, and the scale and zero point that its least and greatest value give.
 const graph::OpDef& dynamic_quantize_op();
 
+/// The steps that least and greatest element of x, f32 with 0 among them, give: u8 from 0 to 255.
+struct DynamicSteps {
+  te::Tensor scale, zero;  // f32 and u8, scalars
+  te::Expr quantised(const te::Expr& x) const;
+};
+DynamicSteps dynamic_steps(const te::Tensor& x);
+
 const graph::OpDef& matmul_nbits_op();
 
 /// A whole number (as f32) in an integer type: values outside of its range become its ends, NaN 0.

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM. For each direction the input times its weights for all times is one stage, and
-// the recurrence a scan over it.
+// the recurrence a scan over it. Without weights the input is those products already. Weights of
+// the recurrence that are bytes with a scale multiply the state in bytes, whose steps every time
+// has for itself.
+#include "ops/recurrent.h"
+
 #include <array>
 #include <cmath>
 
 #include "graph/onnx_node.h"
+#include "ops/byte_factors.h"
 #include "ops/cell_activation.h"
 #include "ops/checks.h"
 #include "ops/define.h"
 #include "ops/ops.h"
+#include "ops/quantized.h"
 #include "support/str.h"
 
 namespace tilewright::ops {
@@ -19,7 +25,14 @@ using te::Expr;
 using te::Tensor;
 using te::Var;
 
-enum Input : size_t { X, W, R, B, Lengths, InitialH, InitialC, Peepholes };
+enum Input : size_t { X, W, R, B, Lengths, InitialH, InitialC, Peepholes, RScale, RZero };
+
+constexpr int64_t kLstmGates = 4;
+
+/// Weights in bytes have zeros behind their columns, up to a whole group of those, and behind their
+/// rows, up to whole tiles of any machine: inside of a recurrence nothing is filled up.
+Dim byte_columns(const Dim& hidden) { return in_whole(hidden, kBytesTogether); }
+Dim byte_rows(const Dim& rows) { return in_whole(rows, kRowsOfBytes); }
 
 struct Sizes {
   Dim times, batch, input, hidden;
@@ -34,7 +47,8 @@ Sizes sizes(const Call& call) {
   return {.times = x[batch_first ? 1 : 0],
           .batch = x[batch_first ? 0 : 1],
           .input = x[2],
-          .hidden = call.shape(R)[2],
+          .hidden =
+              call.has(RScale) ? simplified(call.shape(RScale)[1] / kLstmGates) : call.shape(R)[2],
           .directions = attrs.direction == Direction::Both ? 2 : 1,
           .batch_first = batch_first};
 }
@@ -51,21 +65,36 @@ void check_shape(const Call& call, size_t i, const Shape& want) {
   for (size_t d = 0; d < want.size(); ++d)
     call.equal(call.shape(i)[d], want[d], str("dimension ", d, " of input ", i));
   const bool narrow_weights = (i == W || i == R) && wide(call.elem(i)) == call.elem(X);
-  if (i != Lengths && !narrow_weights) need_same_elem(call, X, i);
+  const bool quantised = i == RZero || (i == R && call.has(RScale));
+  if (quantised)
+    need_same_elem(call, R, i);
+  else if (i != Lengths && !narrow_weights)
+    need_same_elem(call, X, i);
 }
 
 std::vector<Type> infer(const Call& call, int64_t gates, int64_t peepholes) {
   need_float(call, X);
-  for (const size_t i : {X, W, R}) need_rank(call, i, 3);
+  for (const size_t i : {X, R}) need_rank(call, i, 3);
+  if (call.has(RScale)) need_rank(call, RScale, 2);
   const Sizes s = sizes(call);
   const Dim rows = simplified(s.hidden * gates), directions = Dim(s.directions);
-  check_shape(call, W, {directions, rows, s.input});
-  check_shape(call, R, {directions, rows, s.hidden});
+  if (call.has(W))
+    check_shape(call, W, {directions, rows, s.input});
+  else
+    call.equal(s.input, simplified(rows * directions), "products of the input, of all directions");
+  const bool bytes = call.has(RScale);
+  check_shape(
+      call, R,
+      {directions, bytes ? byte_rows(rows) : rows, bytes ? byte_columns(s.hidden) : s.hidden});
   check_shape(call, B, {directions, simplified(rows * 2)});
   check_shape(call, Lengths, {s.batch});
   check_shape(call, InitialH, state_shape(s));
   check_shape(call, InitialC, state_shape(s));
   check_shape(call, Peepholes, {directions, simplified(s.hidden * peepholes)});
+  if (call.has(RScale) && (call.elem(R) != ir::Elem::I8 || gates != kLstmGates))
+    call.refuse("ops.recurrent.bytes", str("input ", R, " is ", print(call.type(R))),
+                "give weights with a scale as i8, and to an LSTM only");
+  for (const size_t i : {RScale, RZero}) check_shape(call, i, {directions, rows});
   const Shape all = s.batch_first ? Shape{s.batch, s.times, directions, s.hidden}
                                   : Shape{s.times, directions, s.batch, s.hidden};
   const ir::Elem elem = call.elem(X);
@@ -83,7 +112,9 @@ class Cells {
         direction_(direction),
         gates_(gates),
         acc_(wide(call.elem(X))),
-        projected_(project()) {}
+        projected_(project()) {
+    if (call.has(RScale)) byte_sums_ = byte_sums();
+  }
 
   const Sizes& size() const { return size_; }
   bool reversed() const { return attrs_.direction == Direction::Reverse || direction_ == 1; }
@@ -119,6 +150,7 @@ class Cells {
     // Once for all rows: at the first step it is another tensor.
     const Tensor state =
         te::compute("carried", shape(), [&](const Var& b, const Var& h) { return before(b, h); });
+    if (byte_sums_) return of_bytes(state);  // an LSTM has all gates at once
     const te::Axis k = te::reduce_axis(size_.hidden, "k");
     return te::compute("recurrent", {Expr(size_.batch), Expr(simplified(size_.hidden * count))},
                        [&](const Var& b, const Var& r) {
@@ -155,7 +187,47 @@ class Cells {
   Expr row(int64_t g, const Expr& h) const { return g == 0 ? h : simplified(size_.hidden * g) + h; }
 
  private:
+  /// The sum of every row of the weights in bytes, for the zero point of the state.
+  Tensor byte_sums() const {
+    const te::Axis k = te::reduce_axis(size_.hidden, "k");
+    return te::compute(
+        "weight_sums", {Expr(simplified(size_.hidden * gates_))}, [&](const Var& row) {
+          return te::sum(te::cast(ir::Elem::I32, call_.in(R)(direction_, row, k)), k);
+        });
+  }
+
+  /// The state in steps of its own, times the bytes: see ByteFactors.
+  Tensor of_bytes(const Tensor& state) const {
+    const DynamicSteps steps = dynamic_steps(state);
+    const Expr hidden = Expr(size_.hidden), columns = byte_columns(size_.hidden);
+    const Tensor q =
+        te::compute("state_bytes", {Expr(size_.batch), columns}, [&](const Var& b, const Var& k) {
+          return te::guard(k < hidden, steps.quantised(state(b, k)), te::cast(ir::Elem::U8, 0));
+        });
+    const te::Axis k = te::reduce_axis(columns, "k"), h = te::reduce_axis(hidden, "h");
+    const Tensor sums = te::compute(
+        "byte_products", {Expr(size_.batch), Expr(call_.shape(R)[1])},
+        [&](const Var& b, const Var& r) {
+          const Expr weight = call_.in(R)(direction_, r, k);
+          return te::sum(te::cast(ir::Elem::I32, q(b, k)) * te::cast(ir::Elem::I32, weight), k);
+        });
+    const Tensor of_state = te::compute("state_sums", {Expr(size_.batch)}, [&](const Var& b) {
+      return te::sum(te::cast(ir::Elem::I32, q(b, h)), h);
+    });
+    const te::Shape shape = {Expr(size_.batch), Expr(simplified(size_.hidden * gates_))};
+    return te::compute("recurrent", shape, [&](const Var& b, const Var& at) {
+      const Expr zero = te::cast(ir::Elem::I32, steps.zero());
+      Expr y = sums(b, at) - (*byte_sums_)(at)*zero;
+      if (!is_all(call_, RZero, 0)) {
+        const Expr weight_zero = te::cast(ir::Elem::I32, call_.in(RZero)(direction_, at));
+        y = y + (te::cast(ir::Elem::I32, hidden) * zero - of_state(b)) * weight_zero;
+      }
+      return te::cast(acc_, y) * (steps.scale() * call_.in(RScale)(direction_, at));
+    });
+  }
+
   Tensor project() const {
+    if (!call_.has(W)) return products();
     const te::Axis k = te::reduce_axis(size_.input, "k");
     const Expr rows = simplified(size_.hidden * gates_);
     return te::compute("projected", {Expr(size_.times), Expr(size_.batch), rows},
@@ -167,12 +239,24 @@ class Cells {
                        });
   }
 
+  /// The input of this direction, which is multiplied already.
+  Tensor products() const {
+    const Expr rows = simplified(size_.hidden * gates_);
+    return te::compute(
+        "projected", {Expr(size_.times), Expr(size_.batch), rows},
+        [&](const Var& t, const Var& b, const Var& r) {
+          const Expr at = rows * direction_ + r;
+          return as(acc_, size_.batch_first ? call_.in(X)(b, t, at) : call_.in(X)(t, b, at));
+        });
+  }
+
   const Call& call_;
   const RecurrentAttrs& attrs_;
   Sizes size_;
   int64_t direction_, gates_;
   ir::Elem acc_;
   Tensor projected_;
+  std::optional<Tensor> byte_sums_;  // where the weights are bytes
 };
 
 /// The states over time of one direction, in the order of the steps.
@@ -314,26 +398,7 @@ constexpr std::array<Row, 3> kRows = {{
 }};
 
 void from_onnx(const OnnxNode& n, Builder& g) {
-  RecurrentAttrs attrs{.clip = n.attr_float("clip", 0),
-                       .layout = n.attr_int("layout", 0),
-                       .linear_before_reset = n.attr_int("linear_before_reset", 0) != 0,
-                       .input_forget = n.attr_int("input_forget", 0) != 0};
-  const std::string direction = n.attr_string("direction", "forward");
-  if (direction == "bidirectional")
-    attrs.direction = Direction::Both;
-  else if (direction == "reverse")
-    attrs.direction = Direction::Reverse;
-  else if (direction != "forward")
-    n.refuse("ops.recurrent.direction", str("direction is \"", direction, "\""),
-             "use forward, reverse or bidirectional");
-  std::vector<std::string> defaults = {"tanh"};
-  if (n.op == "GRU") defaults = {"sigmoid", "tanh"};
-  if (n.op == "LSTM") defaults = {"sigmoid", "tanh", "tanh"};
-  const CellActivations f =
-      cell_activations(n, defaults, attrs.direction == Direction::Both ? 2 : 1);
-  attrs.activations = f.names;
-  attrs.alpha = f.alpha;
-  attrs.beta = f.beta;
+  const RecurrentAttrs attrs = recurrent_attrs(n, n.op);
   std::vector<ValueId> inputs;
   for (size_t i = 0; i < 8; ++i) inputs.push_back(i < 3 ? n.need(i) : n.in(i));
   for (const Row& row : kRows)
@@ -353,6 +418,30 @@ std::vector<OpDef> make_ops() {
 }
 
 }  // namespace
+
+RecurrentAttrs recurrent_attrs(const OnnxNode& n, std::string_view cell) {
+  RecurrentAttrs attrs{.clip = n.attr_float("clip", 0),
+                       .layout = n.attr_int("layout", 0),
+                       .linear_before_reset = n.attr_int("linear_before_reset", 0) != 0,
+                       .input_forget = n.attr_int("input_forget", 0) != 0};
+  const std::string direction = n.attr_string("direction", "forward");
+  if (direction == "bidirectional")
+    attrs.direction = Direction::Both;
+  else if (direction == "reverse")
+    attrs.direction = Direction::Reverse;
+  else if (direction != "forward")
+    n.refuse("ops.recurrent.direction", str("direction is \"", direction, "\""),
+             "use forward, reverse or bidirectional");
+  std::vector<std::string> defaults = {"tanh"};
+  if (cell == "GRU") defaults = {"sigmoid", "tanh"};
+  if (cell == "LSTM") defaults = {"sigmoid", "tanh", "tanh"};
+  const CellActivations f =
+      cell_activations(n, defaults, attrs.direction == Direction::Both ? 2 : 1);
+  attrs.activations = f.names;
+  attrs.alpha = f.alpha;
+  attrs.beta = f.beta;
+  return attrs;
+}
 
 std::span<const OpDef> recurrent_ops() {
   static const std::vector<OpDef> ops = make_ops();

@@ -324,9 +324,10 @@ class Matcher {
       return refuse(str("it lives in `", ir::print(operand.scope), "`, `", buffer.name, "` in `",
                         ir::print(buffer.scope), "`"));
     for (size_t d = 0; d < region.ranges.size(); ++d)
+      // Where the instruction has one place it is that of the nest, which stays inside.
       if (const ir::Range& r = region.ranges[d];
-          !context_.can_prove(Expr(0) <= r.min) ||
-          !context_.can_prove(r.min + r.extent <= buffer.shape[d]))
+          !ir::is_const(r.extent, 1) && (!context_.can_prove(Expr(0) <= r.min) ||
+                                         !context_.can_prove(r.min + r.extent <= buffer.shape[d])))
         return refuse(str("`", ir::print(region), "` may leave it in dimension ", d));
     const bool spread =
         buffer.layout && std::any_of(buffer.layout->dims.begin(), buffer.layout->dims.end(),

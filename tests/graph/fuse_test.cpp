@@ -60,6 +60,22 @@ TEST(Fuse, LeavesAConcatAloneThatHasItsInputsInPlace) {
   EXPECT_EQ(net(2).reason("neg", "concat"), "");
 }
 
+TEST(Fuse, LeavesAConcatOfProductsAloneWhereverItIsRead) {
+  const auto net = [](const std::string& second) {
+    Net g;
+    const ValueId x = g.in("x", dims({1, 4, 8, 8}));
+    const ValueId a = conv(g, x, 4, 4), b = second == "conv" ? conv(g, x, 4, 4) : g(second, {x});
+    const ValueId c = g("concat", {a, b}, {{"axis", int64_t{1}}});
+    g.output(g("max_pool", {c}, {{"kernel", Ints{3, 3}}}));
+    return fused(g.take());
+  };
+  EXPECT_EQ(net("conv").text(),
+            "conv -> %conv\nconv -> %conv_1\nconcat -> %concat\nmax_pool -> %max_pool\n");
+  EXPECT_EQ(net("conv").reason("concat", "max_pool"),
+            "its inputs are written to their places in it, so that it costs nothing");
+  EXPECT_EQ(net("neg").text(), "conv -> %conv\nneg_concat_max_pool -> %max_pool\n");
+}
+
 TEST(Fuse, GivesAResidualToTheLastConvolution) {
   Net g;
   const ValueId x = g.in("x", dims({1, 4, 8, 8}));
@@ -70,6 +86,26 @@ TEST(Fuse, GivesAResidualToTheLastConvolution) {
   EXPECT_EQ(f.text(), "conv_relu -> %conv %relu\nconv_add -> %add\n");
   EXPECT_EQ(f.reason("relu", "conv_1"),
             "only operators that work element by element follow on it in one kernel");
+}
+
+TEST(Fuse, ReadsAShortcutAsTheIntegersThatItIs) {
+  Net g;
+  const auto quantised = [&](ValueId x) {
+    const ValueId scale = g.weights({}, 0.1);
+    const ValueId q = g("quantize", {x, scale}, {{"to", static_cast<int64_t>(ir::Elem::I8)}});
+    return std::pair(q, g("dequantize", {q, scale}, {{"to", static_cast<int64_t>(ir::Elem::F32)}}));
+  };
+  const ValueId x = g.in("x", dims({1, 4, 8, 8}));
+  const auto [q, a] = quantised(conv(g, x, 4, 4));
+  const ValueId w = g.constant(int_constant(ir::Elem::I8, {4, 4, 1, 1},
+                                            Ints{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}));
+  const ValueId sums = g("conv_integer", {q, w});
+  const ValueId b =
+      quantised(g("cast", {sums}, {{"to", static_cast<int64_t>(ir::Elem::F32)}})).second;
+  g.output(g("add", {a, b}));
+  EXPECT_EQ(fused(g.take()).text(),
+            "conv_quantize -> %quantize\n"
+            "dequantize_conv_integer_cast_quantize_dequantize_add -> %add\n");
 }
 
 TEST(Fuse, NeverMakesACycleThroughAnotherKernel) {

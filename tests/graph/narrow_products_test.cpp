@@ -196,14 +196,40 @@ TEST_F(IntegerProducts, MultipliesSignedBytesByUnsignedOnes) {
   EXPECT_NE(after().find("matmul_integer"), std::string::npos);
 }
 
-TEST_F(IntegerProducts, LeavesOtherZeroPointsAndAxes) {
+TEST_F(IntegerProducts, TakesAnyZeroPointAndNumberOfTerms) {
+  const ValueId x = quantised(g.in("x", dims({3, 7})), Elem::U8, 100);
+  for (const auto& [elem, zero] : {std::pair(Elem::I8, 3), std::pair(Elem::U8, 140)}) {
+    const int64_t low = elem == Elem::I8 ? -128 : 0;
+    g.output(g("matmul", {x, real({bytes(elem, {7, 5}, low, low + 255), scales({}),
+                                   g.constant(int_constant(elem, {}, {zero}))})}));
+    const ValueId columns = real({bytes(elem, {5, 7}, low, low + 255), scales({5}),
+                                  g.constant(int_constant(elem, {5}, {0, 1, zero, 3, 4}))});
+    g.output(g("matmul", {x, columns}, {{"trans_b", int64_t{1}}}));
+  }
+  const std::string kernels = after();
+  EXPECT_EQ(kernels.find("matmul ->"), std::string::npos) << kernels;
+}
+
+TEST_F(IntegerProducts, ConvolvesAnyNumberOfChannels) {
+  const ValueId x = quantised(g.in("x", dims({2, 3, 5, 6})), Elem::U8, 100);
+  const ValueId w = real({bytes(Elem::U8, {4, 3, 3, 2}, 0, 255), scales({4}),
+                          g.constant(int_constant(Elem::U8, {4}, {128, 120, 0, 255}))});
+  g.output(g("conv", {x, w}, {{"pads", Ints{1, 0, 1, 1}}, {"strides", Ints{2, 1}}}));
+  const ValueId in_groups = real({bytes(Elem::I8, {4, 4, 1, 1}, -128, 127), scales({}),
+                                  g.constant(int_constant(Elem::I8, {}, {9}))});
+  const ValueId many = quantised(g.in("y", dims({1, 8, 3, 3})), Elem::I8, 5);
+  g.output(g("conv", {many, in_groups}, {{"group", int64_t{2}}, {"pads", Ints{1, 1, 1, 1}}}));
+  const std::string kernels = after();
+  EXPECT_EQ(kernels.find("conv ->"), std::string::npos) << kernels;
+}
+
+TEST_F(IntegerProducts, LeavesOtherAxesAndSingleChannels) {
   const ValueId x = quantised(g.in("x", dims({3, 8})), Elem::U8, 100);
-  const ValueId other = real({bytes(Elem::I8, {8, 5}, -128, 127), scales({}),
-                              g.constant(int_constant(Elem::I8, {}, {3}))});
-  const ValueId rows = real({bytes(Elem::I8, {8, 5}, -128, 127), scales({8})});
-  g.output(g("matmul", {x, other}));
-  g.output(g("matmul", {x, rows}));
-  EXPECT_EQ(after().find("matmul_integer"), std::string::npos);
+  g.output(g("matmul", {x, real({bytes(Elem::I8, {8, 5}, -128, 127), scales({8})})}));
+  const ValueId y = quantised(g.in("y", dims({1, 4, 3, 3})), Elem::U8, 100);
+  g.output(g("conv", {y, real({bytes(Elem::I8, {4, 1, 3, 3}, -128, 127), scales({})})},
+             {{"group", int64_t{4}}}));
+  EXPECT_EQ(after().find("_integer"), std::string::npos);
 }
 
 }  // namespace

@@ -146,6 +146,11 @@ const Kernel kKernels[] = {
     {"matmul_of_bytes",
      "te m(A: u8[15, 20], B: i8[20, 64]) {\n"
      "  C[y in 15, x in 64] = sum(k in 20) i32(A[y, k]) * i32(B[k, x])\n  return C\n}"},
+    {"windows_of_bytes_symbolic_rows",
+     "te c(X: u8[2, 2 * n + 2, 8], W: i8[32, 2, 3, 8]) where n in 1..100 {\n"
+     "  C[x in n, m in 32] = sum(c in 2, j in 3, r in 8) "
+     "i32(X[c, 2 * x + j, r]) * i32(W[m, c, j, r])\n  return C\n}",
+     {{1}, {7}, {16}}},
     {"matmul_for_tiles",
      "te m(A: bf16[45, 64], B: bf16[64, 40], b: f32[40]) {\n"
      "  C[y in 45, x in 40] = sum(k in 64) f32(A[y, k]) * f32(B[k, x])\n"
@@ -339,6 +344,7 @@ TEST(Choose, AddsGroupsOfProductsByAnInstruction) {
            {"matmul_of_bytes", "amx", "dot_u8i8_16.update"},
            {"matmul_of_bytes", "znver4", "dot_u8i8_16.update"},
            {"matmul_of_bytes", "x86-64-v3", "dot_u8i8_avx2.update"},
+           {"windows_of_bytes_symbolic_rows", "znver4", "dot_u8i8_16.update"},
        }) {
     const auto kernel = std::ranges::find_if(
         kKernels, [&](const Kernel& k) { return k.name == std::string(i.kernel); });

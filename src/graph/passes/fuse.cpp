@@ -187,6 +187,7 @@ class Fuser {
         if (order_.group_of(s) == producer)
           return "sizes are read from it, which must be known before the kernel starts";
     if (widens(producer, consumer)) return "others read it in the narrower type";
+    if (waits(consumer)) return "its reader works later, and reads the integers instead";
     GroupInfo merged;
     if (std::string reason = rule(producer, consumer, merged); !reason.empty()) return reason;
     if (repeated(producer, consumer) > kMaxRepeated)
@@ -214,6 +215,26 @@ class Fuser {
                    to = graph_.type(n.outputs[0]).tensor()->elem;
     return ir::is_float(from) && ir::is_float(to) && ir::bits(from) < ir::bits(to) &&
            used_elsewhere(n.inputs[0], producer, consumer);
+  }
+
+  /// Does the consumer only dequantise, for one reader that works element by element on something
+  /// made later, too? That reader then loads the integers, which are smaller.
+  bool waits(int consumer) {
+    const std::vector<int>& members = order_.members(consumer);
+    const int n = members[0];
+    if (members.size() != 1 || node(n).op->name != "dequantize") return false;
+    const ValueId result = node(n).outputs[0];
+    const std::vector<int>& users = users_[result];
+    if (users.size() != 1 || escapes_.contains(result) ||
+        node(users[0]).op->fusion != FusionKind::Injective)
+      return false;
+    return std::ranges::any_of(flows_[static_cast<size_t>(users[0])],
+                               [&](const Flow& f) { return computed_at(f.from) > computed_at(n); });
+  }
+  /// The node that makes what node n makes, or what it only dequantises.
+  int computed_at(int n) const {
+    const std::vector<Flow>& flows = flows_[static_cast<size_t>(n)];
+    return node(n).op->name == "dequantize" && !flows.empty() ? flows[0].from : n;
   }
 
   /// The rules by the classes of operators.
@@ -248,6 +269,9 @@ class Fuser {
   std::string prologue(int producer, int consumer) {
     const GroupInfo& c = info(consumer);
     const double cost = group_cost(producer);
+    const int last = last_member(producer);
+    if (is_stretched_concat(last) && joins_in_place(last) && joins_products(last))
+      return "its inputs are written to their places in it, so that it costs nothing";
     for (const int n : order_.members(consumer))
       for (const Flow& f : flows_[static_cast<size_t>(n)]) {
         if (order_.group_of(f.from) != producer) continue;
@@ -269,7 +293,8 @@ class Fuser {
   }
 
   /// Is the node a concat that costs nothing when it and what it joins stay alone? What works
-  /// element by element on its result reads the inputs in their stead, unless it is joined again.
+  /// element by element on its result reads the inputs in their stead, unless it is joined again or
+  /// nothing but products are joined, which nobody else reads.
   bool joins_in_place(int n) {
     std::optional<bool>& known = joins_[static_cast<size_t>(n)];
     if (!known) known = find_joins_in_place(n);
@@ -287,11 +312,19 @@ class Fuser {
                node(user).op->fusion == FusionKind::Reduction)
         reads_elements = true;
     }
-    if (reads_elements && !joined) return false;
+    if (reads_elements && !joined && !joins_products(n)) return false;
     return std::ranges::all_of(node(n).inputs, [&](ValueId id) {
       const auto made = makers_.find(id);
       return made != makers_.end() && is_computed(*node(made->second).op) &&
              !escapes_.contains(id) && std::ranges::count(node(n).inputs, id) == 1;
+    });
+  }
+
+  bool joins_products(int n) {
+    return std::ranges::all_of(node(n).inputs, [&](ValueId id) {
+      const auto made = makers_.find(id);
+      return made != makers_.end() && users_[id].size() == 1 &&
+             info(order_.group_of(made->second)).kind == FusionKind::OutFusable;
     });
   }
 

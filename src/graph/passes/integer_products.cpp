@@ -33,38 +33,29 @@ std::optional<Quantised> quantised(Rewriter& r, ValueId id) {
                    .axis = axis < 0 ? axis + type->rank() : axis};
 }
 
-/// Constant bytes whose zero point is in their middle: their products need no further sums.
-bool is_symmetric(Rewriter& r, const Quantised& w) {
-  const Constant& bytes = r.value(w.q).constant;
-  if (!bytes) return false;
-  const double middle = bytes->elem == ir::Elem::U8 ? 128 : 0;
-  if (w.zero == kNoValue) return middle == 0;
-  const Constant& zero = r.value(w.zero).constant;
-  return zero && uniform(*zero) == middle;
-}
-
-/// Which dimension of the weights, and of the result, lists the output channels; nothing when the
-/// products do not come in groups of four, which instructions add up.
+/// Which dimension of the weights, and of the result, lists the output channels; nothing where
+/// each result is a product of one channel.
 struct Channels {
   int64_t of_weights;
   size_t of_result;
 };
 std::optional<Channels> channels(Rewriter& r, const Node& n) {
   const Shape &w = r.tensor(n.inputs[1])->shape, &y = r.tensor(n.outputs[0])->shape;
-  const auto in_fours = [](const Dim& d) { return ir::const_int(d).value_or(1) % 4 == 0; };
-  if (n.op->name == "conv")
-    return in_fours(w[1]) ? std::optional(Channels{.of_weights = 0, .of_result = 1}) : std::nullopt;
+  if (n.op->name == "conv") {
+    const int64_t summed = ir::const_int(w[1]).value_or(0), group = attr<int64_t>(n, "group");
+    // Instructions add up four products; groups are taken as they are.
+    if (summed < 2 || (group > 1 && summed % 4 != 0)) return std::nullopt;
+    return Channels{.of_weights = 0, .of_result = 1};
+  }
   if (n.op->name != "matmul" || w.size() != 2 || y.empty() || attr<double>(n, "beta") != 1)
     return std::nullopt;
-  const int64_t columns = attr<int64_t>(n, "trans_b") ? 0 : 1;
-  if (!in_fours(w[static_cast<size_t>(1 - columns)])) return std::nullopt;
-  return Channels{.of_weights = columns, .of_result = y.size() - 1};
+  return Channels{.of_weights = attr<int64_t>(n, "trans_b") ? 0 : 1, .of_result = y.size() - 1};
 }
 
 bool rewrite(Rewriter& r, const Node& n) {
   if (n.op->name != "conv" && n.op->name != "matmul") return false;
   const auto x = quantised(r, n.inputs[0]), w = quantised(r, n.inputs[1]);
-  if (!x || !w || x->scale.size() != 1 || !is_symmetric(r, *w)) return false;
+  if (!x || !w || x->scale.size() != 1 || !r.value(w->q).constant) return false;
   if (x->zero != kNoValue && !ir::is_const(elements(r.tensor(x->zero)->shape), 1)) return false;
   const auto at = channels(r, n);
   if (!at || (w->scale.size() != 1 && w->axis != at->of_weights)) return false;
@@ -73,8 +64,8 @@ bool rewrite(Rewriter& r, const Node& n) {
   double factor = x->scale[0];
   for (NamedAttr& a : attrs)
     if (a.name == "alpha") factor *= std::exchange(std::get<double>(a.value), 1.0);
-  const ValueId zero =
-      x->zero == kNoValue ? kNoValue : r.reshape(x->zero, {});  // a list of one becomes a scalar
+  // A list of one becomes a scalar.
+  const ValueId zero = x->zero == kNoValue ? kNoValue : r.reshape(x->zero, {});
   const ValueId sums = r.call(str(n.op->name, "_integer"), {x->q, w->q, zero, w->zero}, attrs);
   ValueId y = r.call("cast", {sums}, {{"to", static_cast<int64_t>(ir::Elem::F32)}});
   std::vector<double> scales = w->scale;
@@ -105,8 +96,8 @@ bool rewrite(Rewriter& r, const Node& n) {
 ///            %f: f32[1, 8, 4, 4] = cast(%i) {to = f32}
 ///            %m: f32[1, 8, 4, 4] = mul(%f, const f32[8, 1, 1] s * t)
 ///            %y: f32[1, 8, 4, 4] = add(%m, %c as [8, 1, 1])
-/// Where the weights are constant bytes with their zero point in the middle. Real-equal: the sums
-/// are exact, and scaled after and not before. Needs: nothing; before fold_constants, which would
+/// Where the weights are constant bytes. Real-equal: the sums are exact, and scaled after and not
+/// before. Needs: nothing; before fold_constants, which would
 /// turn the weights into floats.
 Graph integer_products(Graph graph, PassContext& context) {
   return Rewriter::run(std::move(graph), context, rewrite);

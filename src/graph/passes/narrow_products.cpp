@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -139,7 +140,9 @@ void narrow_weights(Graph& graph, std::vector<Node>& nodes, ir::Elem to) {
   for (Node& n : nodes) {
     for (Function& body : n.bodies) narrow_weights(graph, body.nodes, to);
     const std::string_view op = n.op->name;
-    if ((op != "lstm" && op != "gru" && op != "rnn") || !is_f32(graph, n.inputs[0]) ||
+    if ((op != "lstm" && op != "gru" && op != "rnn") ||
+        !std::ranges::all_of(std::array{0, 1, 2},
+                             [&](size_t i) { return is_f32(graph, n.inputs[i]); }) ||
         !graph.value(n.inputs[1]).constant || !graph.value(n.inputs[2]).constant)
       continue;
     for (const size_t i : {size_t{1}, size_t{2}}) {

@@ -257,6 +257,26 @@ ll::Value* saturated_in_lanes(Lanes& b, Elem to, ll::Value* v) {
   return b.CreateSelect(b.CreateFCmpUNO(v, v), b.integer(t, 0), number);
 }
 
+/// i32 of floats in its range by the machine's instruction, which gives the least i32 for NaN: 0 in
+/// all types that are shorter. Null when it has none for as many lanes.
+ll::Value* truncated(Lanes& b, ll::Value* f32) {
+  if (!f32->getType()->getScalarType()->isFloatTy()) return nullptr;
+  switch (Lanes::lanes_of(f32)) {
+    case 16: {
+      if (!b.spec.isa.has(ir::Isa::Avx512)) return nullptr;
+      ll::Type* i32 = b.like(f32, b.getInt32Ty());
+      return b.CreateIntrinsic(ll::Intrinsic::x86_avx512_mask_cvttps2dq_512, {},
+                               {f32, ll::Constant::getNullValue(i32), b.getInt16(0xffff),
+                                b.getInt32(4)});  // rounding as the machine is set
+    }
+    case 8:
+      return b.spec.isa.has(ir::Isa::Avx2)
+                 ? b.CreateIntrinsic(ll::Intrinsic::x86_avx_cvtt_ps2dq_256, {}, {f32})
+                 : nullptr;
+    default: return nullptr;
+  }
+}
+
 /// Truncates, saturates, NaN gives 0.
 ll::Value* float_to_int(Lanes& b, Elem to, ll::Value* v) {
   const bool is_signed = ir::is_signed(to);
@@ -274,6 +294,7 @@ ll::Value* float_to_int(Lanes& b, Elem to, ll::Value* v) {
   ll::Value* high = b.real(t, static_cast<double>(ir::int_max(to)));
   ll::Value* v1 = b.CreateSelect(b.CreateFCmpOLT(v, low), low, v);
   ll::Value* v2 = b.CreateSelect(b.CreateFCmpOGT(v1, high), high, v1);
+  if (ll::Value* i32 = truncated(b, v2)) return b.CreateTrunc(i32, b.like(v, b.element(to)));
   ll::Value* number = b.CreateSelect(b.CreateFCmpUNO(v, v), ll::Constant::getNullValue(t), v2);
   return b.CreateTrunc(b.CreateFPToSI(number, b.like(v, b.getInt32Ty())), b.like(v, b.element(to)));
 }

@@ -23,6 +23,8 @@ namespace {
 // Cycles to move an element into a panel, and to transpose a vector of results, also where some of
 // them may not be there.
 constexpr double kPack = 1, kTurn = 6, kTurnSome = 30;
+// A product of bytes by itself: both are widened, and multiplied as 32 bits.
+constexpr double kWidened = 3;
 
 int64_t extent_of(const Stage& stage, size_t iter, const Sizes& sizes) {
   return std::max<int64_t>(sizes.of(stage.block->iters[iter].extent), 1);
@@ -35,6 +37,26 @@ bool overlap(const ir::Expr& factor, const ir::Var& x, const ir::Var& y) {
     for (const ir::Expr& e : l.indices) found = found || (ir::uses(e, x) && ir::uses(e, y));
   });
   return found;
+}
+
+/// Is all that depends on the iterator read at nothing but iterators, so that it can be padded?
+bool reads_plainly(const ir::Expr& factor, const ir::Var& x) {
+  bool plain = true;
+  ir::walk(factor, [&](const ir::Load& l) {
+    if (!ir::uses(ir::Expr::of(l), x)) return;
+    for (const ir::Expr& e : l.indices) plain = plain && e.as<ir::VarNode>();
+  });
+  return plain;
+}
+
+/// Are integers multiplied that are narrower than their sum?
+bool widens(const Stage& stage, const Contraction& c) {
+  bool narrow = false;
+  for (const ir::Expr& factor : {c.a, c.b})
+    ir::walk(factor, [&](const ir::Load& l) {
+      narrow = narrow || ir::bits(l.buffer->elem) < ir::bits(stage.result()->elem);
+    });
+  return narrow && !ir::is_float(stage.result()->elem);
 }
 
 /// The order of the reduction's loops, and how far the innermost is unrolled. Neighbouring rows of
@@ -107,7 +129,7 @@ std::vector<TileOption> possible_tiles(const Plan& plan, const std::vector<Resul
       possible = possible && !size.whole_columns && (!plan.wide || size.columns % width == 0);
       size.columns = (size.columns + width - 1) / width * width;
     }
-    for (int64_t r = 1; possible && r <= rows; ++r) {
+    for (int64_t r = 1; possible && r <= (plan.one_row ? 1 : rows); ++r) {
       const Tile tile{r, v};
       if (r * v + std::min(r, v) + 1 > spec.vector_registers) break;
       if (!whole[0].fits(tile, plan.lanes)) continue;
@@ -258,6 +280,8 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
     if (with_dot) {
       plan.dot = dot_for(stage, c, lane, plan.lanes, sizes, spec);
       if (!plan.dot) return;
+      plan.one_row = !ir::const_int(iters[row].extent) &&
+                     !reads_plainly(contains(c.of_a, lane) ? c.b : c.a, iters[row].var);
     }
     const std::vector<ResultSize> all = results_of(plan, stage, c, sizes, spec, constants);
     const int64_t terms = terms_of(plan, stage, c, sizes);
@@ -270,6 +294,7 @@ std::vector<Plan> all_plans(const Stage& stage, const Contraction& c, const Size
     } else {
       plan.tile = choose_tile(all, terms, plan.lanes, spec, vectors);
       plan.cycles = tile_cycles(plan.tile, all, terms, plan.lanes, spec.rates);
+      if (widens(stage, c)) plan.cycles *= kWidened;
     }
     plan.cycles *= plan.lanes < lanes ? results * spec.rates.half : results;
     if ((panels.wanted || with_dot) && !panels.constant) plan.cycles += kPack * panels.elements;

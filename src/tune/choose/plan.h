@@ -25,6 +25,7 @@ struct Plan {
                                 // stays near while the loops between them run
   bool by_reuse = false;        // loops stay in this order, although threads may get less of them
   std::optional<Dot> dot = {};  // adds groups of the innermost of them; tiles are then whole
+  bool one_row = false;         // tiles have one row: more could not be made whole
   bool in_tiles = false;        // it takes the factor with the lanes from tile registers
   std::string panels = {};      // of constants, packed: the buffer; empty where there are none
   bool turned = false;          // lanes are not neighbours in the result: tiles are transposed
