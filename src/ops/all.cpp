@@ -59,6 +59,7 @@ std::vector<const OpDef*> collect() {
   family(gather_ops());
   family(grid_ops());
   one(group_norm_op());
+  one(holds_op());
   one(if_op());
   one(image_decoder_op());
   one(layer_norm_op());

@@ -9,6 +9,7 @@
 #include "graph/onnx_node.h"
 #include "ir/rewrite.h"
 #include "ops/define.h"
+#include "ops/formula.h"
 #include "ops/ops.h"
 #include "support/str.h"
 
@@ -160,12 +161,13 @@ std::vector<te::Tensor> pick(const Call& call) {
   })};
 }
 
-bool ranks_differ(const Builder& g, const Function& a, const Function& b) {
-  for (size_t i = 0; i < a.outputs.size() && i < b.outputs.size(); ++i) {
-    const TensorType *x = g.type(a.outputs[i]).tensor(), *y = g.type(b.outputs[i]).tensor();
-    if (x && y && x->rank() != y->rank()) return true;
-  }
-  return false;
+std::vector<Type> infer_holds(const Call& call) {
+  call.elements(0);
+  return {tensor_of(Elem::Bool, {})};
+}
+
+std::vector<te::Tensor> define_holds(const Call& call) {
+  return {te::compute(te::Shape{}, [&] { return te::Expr(ir::ne(call.element(0, 0), Dim(0))); })};
 }
 
 void if_from_onnx(const OnnxNode& n, Builder& g) {
@@ -176,21 +178,7 @@ void if_from_onnx(const OnnxNode& n, Builder& g) {
   }
   std::vector<Function> bodies;
   bodies.push_back(yes.build(g, {}));
-  const Builder::Checkpoint before = g.checkpoint();
   bodies.push_back(no.build(g, {}));
-  if (ranks_differ(g, bodies[0], bodies[1])) {
-    // What exporters make of "squeeze this dimension if it is 1": the rest of the model is written
-    // for one of the ranks. The first branch is taken, and a run for which it is not is refused.
-    bodies.pop_back();
-    g.rollback(before);
-    const std::vector<ValueId> condition{n.need(0)};
-    const Call call(g.graph(), if_op(), Attrs(), condition, g.origin(), {});
-    call.check(ir::ne(call.element(0, 0), 0),
-               "the branches give tensors of different ranks, and the model was compiled for the "
-               "first one; compile with fixed dimensions (--dim) for the other");
-    g.outputs(n, g.splice(std::move(bodies[0])));
-    return;
-  }
   g.outputs(n, g.calls(if_op(), {}, {n.need(0)}, yes.outputs(), std::move(bodies)));
 }
 
@@ -236,14 +224,38 @@ void loop_from_onnx(const OnnxNode& n, Builder& g) {
 
 }  // namespace
 
-bool takes_any_rank(const OnnxNode& node) {
+ValueId holds(Builder& g, const ir::Expr& condition) {
+  return g.call(holds_op(), {}, {g.formulas({as_int(condition)})});
+}
+
+bool hands_on(std::string_view op) {
   constexpr std::string_view kHandOn[] = {
       "Identity", "SequenceConstruct",  "SequenceInsert",    "SequenceAt",
       "Optional", "OptionalGetElement", "OptionalHasElement"};
-  return std::ranges::count(kHandOn, node.op) > 0 ||
-         std::ranges::any_of(node.attributes, [](const auto& a) {
-           return std::holds_alternative<const OnnxSubgraph*>(a.second);
-         });
+  return std::ranges::count(kHandOn, op) > 0;
+}
+
+bool ranks_differ(const Builder& g, const Function& a, const Function& b) {
+  const auto is_list = [](const TensorType& t) {
+    return t.rank() == 1 && !t.strings && !ir::is_float(t.elem) && ir::const_int(t.shape[0]);
+  };
+  if (a.outputs.size() != b.outputs.size()) return false;
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    const std::optional<Type> both = merged(g.type(a.outputs[i]), g.type(b.outputs[i]));
+    if (both && both->unranked()) return true;
+    const TensorType *x = g.type(a.outputs[i]).tensor(), *y = g.type(b.outputs[i]).tensor();
+    if (x && y && is_list(*x) && is_list(*y) && !same(x->shape[0], y->shape[0])) return true;
+  }
+  return false;
+}
+
+void require_condition(Builder& g, ValueId condition, bool value) {
+  const std::vector<ValueId> inputs{condition};
+  const Call call(g.graph(), if_op(), Attrs(), inputs, g.origin(), {});
+  need_condition(call, 0);
+  call.check(
+      value ? ir::ne(call.element(0, 0), 0) : ir::eq(call.element(0, 0), 0),
+      str("what follows this If works only where its condition is ", value ? "true" : "false"));
 }
 
 std::optional<Type> merged(const Type& a, const Type& b) {
@@ -370,6 +382,15 @@ const OpDef& loop_op() {
                                       .infer = infer_loop,
                                       .special = Special::Control,
                                       .onnx = {{.op = "Loop", .from = 1, .rule = loop_from_onnx}}});
+  return def;
+}
+
+/// (x: i64[1], known as a formula): is it another number than 0?
+const OpDef& holds_op() {
+  static const OpDef def = define_op({.name = "holds",
+                                      .fusion = FusionKind::Injective,
+                                      .infer = infer_holds,
+                                      .algorithms = {{.name = "direct", .define = define_holds}}});
   return def;
 }
 
