@@ -279,3 +279,17 @@ def test_a_scan_over_something_of_unknown_rank():
     body = graph("b", {"s": (FLOAT, UNKNOWN), "p": (FLOAT, UNKNOWN)}, [("Add", ["s", "p"], ["t"]), ("Identity", ["t"], ["q"])], ["t", "q"])
     net = model({"s": (FLOAT, UNKNOWN), "x": (FLOAT, UNKNOWN)}, [("Scan", ["s", "x"], ["z", "y"], {"body": body, "num_scan_inputs": 1})], outputs=("z", "y"))
     check(net, {"s": f32(2), "x": f32(3, 2)}, {"s": f32(), "x": f32(3)})
+
+
+# Tuples of indices whose length only the run knows: the rank of the result, or of the updates.
+
+
+def test_gather_nd_of_tuples():
+    net = model({"x": (FLOAT, ["a", "b", "c"]), "i": (INT, ["n", "k"])}, [("GatherND", ["x", "i"], ["r"]), ("Relu", ["r"], ["y"])])
+    check(net, *({"x": f32(2, 3, 4), "i": np.array(i)} for i in ([[0], [1]], [[0, 1], [1, 2], [0, -1]], [[1, 2, 3]])))
+
+
+def test_scatter_nd_of_tuples():
+    net = model({"x": (FLOAT, ["a", "b", "c"]), "i": (INT, ["n", "k"]), "u": (FLOAT, UNKNOWN)}, [("ScatterND", ["x", "i", "u"], ["r"]), ("Relu", ["r"], ["y"])])
+    check(net, {"x": f32(2, 3, 4), "i": np.array([[1]]), "u": f32(1, 3, 4)}, {"x": f32(2, 3, 4), "i": np.array([[0, 1], [1, 2]]), "u": f32(2, 4)},
+          {"x": f32(2, 3, 4), "i": np.array([[1, 2, 3]]), "u": f32(1)})

@@ -113,7 +113,7 @@ class Importer {
   // splits.cpp
   std::optional<Split> split_of(const NodeProto& node, Frame& frame);
   std::optional<Split> by_rank(const NodeProto& node, const Frame& frame);
-  std::optional<Split> by_length(const NodeProto& node, const Frame& frame);
+  std::optional<Split> by_extent(const NodeProto& node, const Frame& frame);
   std::optional<Split> by_squeezed(const NodeProto& node, Frame& frame);
   std::optional<Split> by_branch(const NodeProto& node, Frame& frame);
   std::vector<int64_t> ranks_of(const std::vector<graph::ValueId>& values) const;

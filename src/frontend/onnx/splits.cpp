@@ -70,26 +70,32 @@ std::optional<Split> Importer::by_rank(const NodeProto& node, const Frame& frame
   return out;
 }
 
-/// A way for each length of a list of integers that the node takes.
-std::optional<Split> Importer::by_length(const NodeProto& node, const Frame& frame) {
+/// A way for each extent of a dimension that the node has refused to take without knowing it: the
+/// length of a list of integers, or of the tuples of indices of a GatherND or ScatterND.
+std::optional<Split> Importer::by_extent(const NodeProto& node, const Frame& frame) {
+  const bool tuples = node.op_type == "GatherND" || node.op_type == "ScatterND";
   for (const std::string_view name : node.input) {
     const ValueId x = name.empty() ? kNoValue : known(name, frame);
     const graph::TensorType* t = x == kNoValue ? nullptr : g_.type(x).tensor();
-    if (!t || t->rank() != 1 || t->strings || ir::is_float(t->elem) || ir::const_int(t->shape[0]))
+    if (!t || t->rank() == 0 || t->strings || ir::is_float(t->elem)) continue;
+    if (ir::const_int(t->shape.back()) || (tuples ? name != node.input[1] : t->rank() != 1))
       continue;
     Split out{.ways = {}, .about = x};
-    const graph::Dim length = t->shape[0];
+    const graph::Shape shape = t->shape;
     const bool pads = node.op_type == "Pad" && name == node.input[1];
     const int64_t each = pads ? 2 : 1;  // as many before as behind
-    for (int64_t n = 0; n <= each * kMaxRank; n += each)
-      out.ways.push_back(
-          {.name = str("length ", n),
-           .is_taken = [this, length, n] { return ops::holds(g_, ir::eq(length, graph::Dim(n))); },
-           .begin =
-               [this, x, n](Frame& way) {
-                 way.better[x] =
-                     g_.call(ops::op("reshape"), ops::ReshapeAttrs{true}, {x, g_.ints({n})});
-               }});
+    for (int64_t n = 0; n <= each * kMaxRank; n += each) {
+      graph::Shape wanted = shape;
+      wanted.back() = graph::Dim(n);
+      out.ways.push_back({.name = str("extent ", n),
+                          .is_taken = [this, extent = shape.back(),
+                                       n] { return ops::holds(g_, ir::eq(extent, graph::Dim(n))); },
+                          .begin =
+                              [this, x, wanted](Frame& way) {
+                                way.better[x] = g_.call(ops::op("reshape"), ops::ReshapeAttrs{true},
+                                                        {x, g_.formulas(wanted)});
+                              }});
+    }
     return out;
   }
   return std::nullopt;

@@ -42,6 +42,13 @@ bool is_limit(const Error& e) {
          e.diagnostic.code == "frontend.onnx.unknown_rank";
 }
 
+/// Must an extent be known that only the run tells?
+bool wants_extent(const Error& e) {
+  return e.diagnostic.code == "graph.input.elements" ||
+         e.diagnostic.code == "ops.gather_nd.length" ||
+         e.diagnostic.code == "ops.scatter_nd.indices";
+}
+
 /// May nodes after the ways take either value for the same one? What is known of lists that may say
 /// a shape must not be lost.
 bool settled(const graph::Value& a, const graph::Value& b) {
@@ -63,8 +70,8 @@ void Importer::next(NodesLeft& left, const Names& wanted, Frame& frame) {
     try {
       this->node(node, frame);
     } catch (const Error& e) {
-      if (e.diagnostic.code != "graph.input.elements") throw;
-      split = by_length(node, frame);
+      if (!wants_extent(e)) throw;
+      split = by_extent(node, frame);
       if (!split) throw;
       g_.rollback(before);
     }
