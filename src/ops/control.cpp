@@ -182,46 +182,6 @@ void if_from_onnx(const OnnxNode& n, Builder& g) {
   g.outputs(n, g.calls(if_op(), {}, {n.need(0)}, yes.outputs(), std::move(bodies)));
 }
 
-void loop_from_onnx(const OnnxNode& n, Builder& g) {
-  const OnnxSubgraph& graph = n.attr_graph("body");
-  const size_t carried = n.inputs.size() < 2 ? 0 : n.inputs.size() - 2;
-  if (graph.inputs() != carried + 2 || graph.outputs() < carried + 1)
-    n.refuse("ops.loop.body",
-             str("the body has ", graph.inputs(), " inputs and ", graph.outputs(), " outputs for ",
-                 carried, " carried values"),
-             "give it the iteration, the condition and the carried values; let it return the "
-             "condition, the carried values and what is stacked");
-  std::vector<Type> types;
-  for (size_t i = 0; i < carried; ++i) types.push_back(g.type(n.need(i + 2)));
-  // What starts as an optional and is a plain value from then on is carried as an optional.
-  std::vector<bool> wrapped(carried, false);
-  Function body = loop_body(g, std::move(types), [&](const std::vector<Type>& carried_types) {
-    std::vector<Type> inputs{tensor_of(Elem::I64, {}), tensor_of(Elem::Bool, {})};
-    inputs.insert(inputs.end(), carried_types.begin(), carried_types.end());
-    Function built = graph.build(g, inputs);
-    for (size_t i = 0; i < carried; ++i) {
-      wrapped[i] = carried_types[i].optional() && !g.type(built.outputs[i + 1]).optional();
-      if (!wrapped[i]) continue;
-      g.begin_body("wrap");
-      const ValueId some =
-          g.call(op("optional"), op("optional").read_attrs({}), {built.outputs[i + 1]});
-      Function wrap = g.end_body({some});
-      built.nodes.push_back(std::move(wrap.nodes[0]));
-      built.outputs[i + 1] = some;
-    }
-    return built;
-  });
-  std::vector<ValueId> inputs = n.inputs;
-  inputs.resize(std::max<size_t>(inputs.size(), 2), kNoValue);
-  const size_t results = graph.outputs() - 1;
-  std::vector<Function> bodies;
-  bodies.push_back(std::move(body));
-  std::vector<ValueId> y = g.calls(loop_op(), {}, inputs, results, std::move(bodies));
-  for (size_t i = 0; i < carried; ++i)
-    if (wrapped[i]) y[i] = g.call(op("optional_get_element"), {}, {y[i]});
-  g.outputs(n, y);
-}
-
 }  // namespace
 
 ValueId holds(Builder& g, const ir::Expr& condition) {

@@ -29,6 +29,7 @@ namespace tilewright::ops {
 
 const graph::OpDef& if_op();
 const graph::OpDef& loop_op();
+void loop_from_onnx(const graph::OnnxNode& n, graph::Builder& g);  // loop_import.cpp
 /// (x, i: i64[]): x at index i of the axis, without it; from the end when `reverse`.
 const graph::OpDef& pick_op();
 

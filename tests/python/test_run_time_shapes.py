@@ -293,3 +293,31 @@ def test_scatter_nd_of_tuples():
     net = model({"x": (FLOAT, ["a", "b", "c"]), "i": (INT, ["n", "k"]), "u": (FLOAT, UNKNOWN)}, [("ScatterND", ["x", "i", "u"], ["r"]), ("Relu", ["r"], ["y"])])
     check(net, {"x": f32(2, 3, 4), "i": np.array([[1]]), "u": f32(1, 3, 4)}, {"x": f32(2, 3, 4), "i": np.array([[0, 1], [1, 2]]), "u": f32(2, 4)},
           {"x": f32(2, 3, 4), "i": np.array([[1, 2, 3]]), "u": f32(1)})
+
+
+def test_what_a_loop_stacks_may_have_a_rank_that_its_body_tells():
+    body = loop_body([("Squeeze", ["x"], ["s"]), ("Cast", ["i"], ["f"], {"to": FLOAT}), ("Add", ["s", "f"], ["w"]), ("Add", ["v", "f"], ["u"])], ["v"], ["u", "w"])
+    net = model({"x": (FLOAT, ["a", "b"]), "m": (INT, []), "v0": (FLOAT, [])}, [("Loop", ["m", "", "v0"], ["v", "z"], {"body": body}), ("Neg", ["z"], ["y"])], outputs=("v", "y"))
+    check_with_onnxruntime(net, *({"x": f32(*shape), "m": np.array(m), "v0": f32()} for shape in [(3, 2), (1, 3), (4, 1), (1, 1)] for m in (1, 3)))
+
+
+def test_items_of_ranks_that_the_run_tells_are_joined():
+    net = model({"x": (FLOAT, ["a", 3]), "c": (BOOL, [])},
+                [("If", ["c"], ["r"], {"then_branch": graph("t", {}, [("ReduceSum", ["x", "zero"], ["t"], {"keepdims": 0})], ["t"]),
+                                       "else_branch": graph("e", {}, [("Neg", ["x"], ["e"])], ["e"])}),
+                 ("SequenceConstruct", ["r", "r"], ["s"]), ("ConcatFromSequence", ["s"], ["j"], {"axis": -1}), ("Relu", ["j"], ["y"])], {"zero": ints(0)})
+    check(net, *({"x": f32(2, 3), "c": np.array(c)} for c in (True, False)))
+
+
+def test_a_sequence_of_several_ranks_in_a_loop():
+    """Each iteration adds an item of another rank; one of them is taken."""
+    body = helper.make_graph([helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Unsqueeze", ["v", "zero"], ["w"]), helper.make_node("SequenceInsert", ["l", "w"], ["k"])], "b",
+                             [helper.make_tensor_value_info("i", INT, []), helper.make_tensor_value_info("go", BOOL, []), helper.make_tensor_value_info("v", FLOAT, None),
+                              helper.make_tensor_sequence_value_info("l", FLOAT, None)],
+                             [helper.make_tensor_value_info("on", BOOL, []), helper.make_tensor_value_info("w", FLOAT, None), helper.make_tensor_sequence_value_info("k", FLOAT, None)])
+    net = model({"x": (FLOAT, ["n"]), "m": (INT, []), "at": (INT, [])},
+                [("SequenceEmpty", [], ["e"]), ("Loop", ["m", "", "x", "e"], ["v", "s"], {"body": body}), ("SequenceAt", ["s", "at"], ["q"]), ("Neg", ["q"], ["y"])], {"zero": ints(0)})
+    module = tw.compile(net)
+    for at in (0, 2):
+        x = f32(4)
+        np.testing.assert_array_equal(module.run({"x": x, "m": np.array(3), "at": np.array(at)})[0], -x.reshape([1] * (at + 1) + [4]))
