@@ -28,25 +28,50 @@ void add_values(const Function& body, std::unordered_set<ValueId>& values) {
 }
 
 /// The symbols whose values only the bodies know.
-std::unordered_set<ir::Var> inner_symbols(const Call& call) {
-  std::unordered_set<ValueId> values;
-  for (const Function& body : call.bodies()) add_values(body, values);
-  std::unordered_set<ir::Var> inner;
-  for (const SymbolInfo& s : call.graph().symbols) {
-    bool is_inner = false;
-    if (const FromElement* e = std::get_if<FromElement>(&s.source))
-      is_inner = values.contains(e->value);
-    if (const FromExtent* e = std::get_if<FromExtent>(&s.source))
-      is_inner = values.contains(e->value);
-    if (const FromFormula* f = std::get_if<FromFormula>(&s.source); f && !inner.empty())
-      for (const ir::Var& v : ir::vars_of(f->formula)) is_inner = is_inner || inner.contains(v);
-    if (is_inner) inner.insert(s.symbol.var);
+class InnerSymbols {
+ public:
+  explicit InnerSymbols(const Call& call) : graph_(call.graph()) {
+    for (const Function& body : call.bodies()) add_values(body, values_);
   }
-  return inner;
-}
+
+  /// Of a graph's thousands, those are looked at that results mention, and what these follow from.
+  bool contains(const ir::Var& var) {
+    std::vector<ir::Var> open{var};  // not recursion: chains are as long as models
+    while (!open.empty()) {
+      const ir::Var v = open.back();
+      if (known_.contains(v)) {
+        open.pop_back();
+        continue;
+      }
+      bool is_inner = false, waits = false;
+      const SymbolInfo* s = graph_.symbol_index.with_var(graph_.symbols, *v.get());
+      if (const FromElement* e = s ? std::get_if<FromElement>(&s->source) : nullptr)
+        is_inner = values_.contains(e->value);
+      if (const FromExtent* e = s ? std::get_if<FromExtent>(&s->source) : nullptr)
+        is_inner = values_.contains(e->value);
+      if (const FromFormula* f = s ? std::get_if<FromFormula>(&s->source) : nullptr)
+        for (const ir::Var& from : ir::vars_of(f->formula)) {
+          const auto known = known_.find(from);
+          if (known == known_.end())
+            open.push_back(from), waits = true;
+          else
+            is_inner = is_inner || known->second;
+        }
+      if (waits) continue;
+      known_.emplace(v, is_inner);
+      open.pop_back();
+    }
+    return known_.at(var);
+  }
+
+ private:
+  Graph& graph_;
+  std::unordered_set<ValueId> values_;
+  std::unordered_map<ir::Var, bool> known_;
+};
 
 /// The type as it is seen outside of the bodies.
-Type outside(const Type& type, const std::unordered_set<ir::Var>& inner) {
+Type outside(const Type& type, InnerSymbols& inner) {
   if (const SequenceType* s = type.sequence())
     return SequenceType{std::make_shared<const Type>(outside(*s->element, inner)), s->empty};
   if (const OptionalType* o = type.optional())
@@ -90,7 +115,7 @@ std::vector<Type> infer_if(const Call& call) {
         "ops.if.outputs",
         str("one branch has ", yes.outputs.size(), " outputs, the other ", no.outputs.size()),
         "give both branches as many as the node has");
-  const std::unordered_set<ir::Var> inner = inner_symbols(call);
+  InnerSymbols inner(call);
   std::vector<Type> types;
   for (size_t i = 0; i < yes.outputs.size(); ++i)
     types.push_back(merged_or_refused(call, i, outside(call.graph().type(yes.outputs[i]), inner),
@@ -119,7 +144,7 @@ std::vector<Type> infer_loop(const Call& call) {
   if (call.has(1)) need_condition(call, 1);
   const Function& body = call.bodies().at(0);
   const size_t carried = body.inputs.size() - 2;
-  const std::unordered_set<ir::Var> inner = inner_symbols(call);
+  InnerSymbols inner(call);
   std::vector<Type> types;
   for (size_t i = 0; i < carried; ++i) {
     const Type& taken = call.graph().type(body.inputs[i + 2]);

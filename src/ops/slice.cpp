@@ -42,7 +42,7 @@ std::vector<Part> parts_of(const Call& call) {
   const std::vector<Dim> starts = list(call, 1), ends = list(call, 2);
   std::vector<Dim> axes, steps(starts.size(), Dim(1));
   for (size_t j = 0; j < starts.size(); ++j) axes.push_back(static_cast<int64_t>(j));
-  if (call.has(3)) axes = axes_of(call, 3, call.rank(0));
+  if (call.has(3)) axes = normal_axes(call, list(call, 3), call.rank(0));
   if (call.has(4)) steps = list(call, 4);
   if (starts.size() != ends.size() || starts.size() != axes.size() ||
       starts.size() != steps.size() || static_cast<int>(starts.size()) > call.rank(0))

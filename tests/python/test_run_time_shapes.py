@@ -228,6 +228,14 @@ def test_two_inputs_of_unknown_rank():
     check(net, {"x": f32(2, 3, 4), "z": f32(4)}, {"x": f32(2), "z": f32(3, 1)}, {"x": f32(), "z": f32(3)})
 
 
+def test_more_ways_than_are_made_of_all_that_follows():
+    """Seven values of two ranks each: for the last of them there is a choice at each node alone."""
+    names = [f"x{k}" for k in range(7)]
+    nodes = [("Squeeze", [x], [f"s{x}"]) for x in names] + [("Add", [f"a{k}" if k else "sx0", f"sx{k + 1}"], [f"a{k + 1}"]) for k in range(6)] + [("Relu", ["a6"], ["y"])]
+    net = model({x: (FLOAT, [f"n{x}", 3]) for x in names}, nodes)
+    check(net, *({x: f32(n, 3) + k for k, (x, n) in enumerate(zip(names, rows))} for rows in ((1,) * 7, (2,) * 7, (2, 1, 2, 1, 1, 2, 1), (1, 1, 1, 1, 1, 1, 4))))
+
+
 def test_ways_share_one_choice():
     """Not a choice for each node."""
     names = [f"v{k}" for k in range(9)]
@@ -321,3 +329,13 @@ def test_a_sequence_of_several_ranks_in_a_loop():
     for at in (0, 2):
         x = f32(4)
         np.testing.assert_array_equal(module.run({"x": x, "m": np.array(3), "at": np.array(at)})[0], -x.reshape([1] * (at + 1) + [4]))
+
+
+def test_ways_of_ways_end():
+    """Each input has seven ranks."""
+    count = 40
+    net = model({f"x{k}": (FLOAT, UNKNOWN) for k in range(count + 1)},
+                [("Add", [f"v{k}" if k else "x0", f"x{k + 1}"], [f"v{k + 1}" if k + 1 < count else "y"]) for k in range(count)])
+    with pytest.raises(tw.Error) as error:
+        tw.emit(net, "graph")
+    assert error.value.code == "frontend.onnx.unknown_rank"

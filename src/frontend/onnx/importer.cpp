@@ -82,6 +82,7 @@ class Importer::Subgraph : public graph::OnnxSubgraph {
     frame.top = around_.is_main() ? origin_ : around_.top;
     frame.place = str(" of a subgraph of ", frame.top);
     frame.calls = around_.calls;
+    frame.ways = around_.ways;
     g.begin_body(shortened(graph_.name));
     for (size_t i = 0; i < types.size(); ++i) {
       const std::string_view name = graph_.input[i].name;
@@ -118,7 +119,8 @@ Importer::Importer(graph::Builder& g, Tensors& tensors, const LocalFunctions& fu
       tensors_(tensors),
       functions_(functions),
       nodes_left_(40'000 + static_cast<int64_t>(file_size) / 12),
-      bytes_left_((int64_t{32} << 20) + 4 * static_cast<int64_t>(file_size)) {}
+      bytes_left_((int64_t{32} << 20) + 4 * static_cast<int64_t>(file_size)),
+      ways_left_(std::min<int64_t>(8'000 + static_cast<int64_t>(file_size) / 50, 20'000)) {}
 
 void Importer::count(const NodeProto& node, const std::string& origin) {
   nodes_left_ -= 1;
@@ -238,6 +240,7 @@ std::vector<ValueId> Importer::call(const FunctionProto& f, const OnnxNode& call
   body.top = frame.is_main() ? call.origin.text : frame.top;
   body.place = str(" of function \"", name, "\" for ", body.top);
   body.calls = frame.calls + 1;
+  body.ways = frame.ways;
   Subgraphs subgraphs;
   for (const AttributeProto& a : f.attribute_proto)  // defaults
     if (!attributes.contains(a.name))

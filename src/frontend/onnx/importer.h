@@ -32,6 +32,7 @@ struct Frame {
   std::string place;  // for origin_text
   std::string top;    // the node of the main graph that all this belongs to
   int calls = 0;      // of functions around
+  int64_t ways = 1;   // in which the nodes around these and these are made
 
   /// kNoValue: an input of a function that its caller left out.
   std::unordered_map<std::string_view, graph::ValueId> values;
@@ -108,7 +109,7 @@ class Importer {
   std::vector<std::string_view> live(const Branch& branch, const Names& wanted);
   void join(std::vector<Branch>& branches, const NodeProto& first, const Names& wanted,
             Frame& frame);
-  void forget(const graph::Function& body);
+  void forget(const graph::Function& body, size_t first);
 
   // splits.cpp
   std::optional<Split> split_of(const NodeProto& node, Frame& frame);
@@ -130,8 +131,8 @@ class Importer {
   const LocalFunctions& functions_;
   NodeOrder order_;
   int64_t nodes_left_, bytes_left_;
-  int64_t ways_left_ = 20'000;  // nodes that may be made again in other ways, with all after them
-  int64_t alone_left_ = 4000;   // and nodes alone
+  int64_t ways_left_;           // nodes that may be made again in other ways, with all after them
+  int64_t alone_left_ = 4'000;  // and nodes alone
   /// The ranks that can occur, of values whose rank only the run tells; not there: any.
   std::unordered_map<graph::ValueId, std::vector<int64_t>> ranks_;
 };

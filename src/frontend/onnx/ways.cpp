@@ -32,6 +32,7 @@ struct Importer::Branch {
   Function body = {};
   NodesLeft left = {};
   const NodeProto* last = nullptr;  // made last
+  size_t symbols = 0;               // that were there before
 };
 
 namespace {
@@ -100,7 +101,9 @@ void Importer::follow(Split split, NodesLeft& left, const Names& wanted, Frame& 
     if (depends) needed.insert(uses.begin(), uses.end());
   }
   differs.erase("");
-  const bool alone = ways_left_ < static_cast<int64_t>(rest.size());
+  constexpr int64_t kMaxWays = 64;
+  const bool alone = ways_left_ < static_cast<int64_t>(rest.size()) ||
+                     frame.ways * static_cast<int64_t>(split.ways.size()) > kMaxWays;
   Names results;
   if (alone) {
     for (const std::string_view name : first.output)
@@ -125,10 +128,10 @@ void Importer::follow(Split split, NodesLeft& left, const Names& wanted, Frame& 
   } else {
     join(branches, first, ends, frame);
   }
-  if (alone)
-    left.pop_back();
-  else
+  if (!alone)
     left = std::move(after);
+  else if (after.empty())  // else one way is left, and the node is made as that wants it
+    left.pop_back();
 }
 
 /// Goes on in a branch; nothing when that is possible, else why it is not.
@@ -142,7 +145,7 @@ std::optional<Error> Importer::attempt(Branch& branch, FunctionRef<void()> make)
   } catch (const Error& e) {
     if (is_limit(e)) throw;
     g_.rollback(before);
-    forget(g_.end_body({}));
+    forget(g_.end_body({}), branch.symbols);
     return e;
   }
 }
@@ -153,7 +156,7 @@ std::vector<Importer::Branch> Importer::begin(const Split& split, const NodesLef
   std::optional<Error> problem;
   for (const Way& way : split.ways) {
     g_.set_origin({origin_text(first, frame.place)});
-    Branch branch{.way = &way, .left = rest, .last = &first};
+    Branch branch{.way = &way, .left = rest, .last = &first, .symbols = g_.checkpoint().symbols};
     branch.body.name = way.name;
     branch.frame = {.outer = &frame,
                     .is_way = true,
@@ -161,7 +164,8 @@ std::vector<Importer::Branch> Importer::begin(const Split& split, const NodesLef
                     .attributes = frame.attributes,
                     .place = frame.place,
                     .top = frame.top,
-                    .calls = frame.calls};
+                    .calls = frame.calls,
+                    .ways = frame.ways * static_cast<int64_t>(split.ways.size())};
     if (std::optional<Error> e = attempt(branch, [&] { way.begin(branch.frame); }))
       problem.emplace(*e);
     else
@@ -273,14 +277,15 @@ void Importer::join(std::vector<Branch>& branches, const NodeProto& first, const
   }
 }
 
-/// Forgets symbols that only the body could tell.
-void Importer::forget(const Function& body) {
+/// Forgets symbols that only the body could tell, of those from a place on.
+void Importer::forget(const Function& body, size_t first) {
   std::unordered_set<ValueId> made;
   for (const graph::Node& node : body.nodes)
     graph::for_each_made(node, [&](ValueId id) { made.insert(id); });
   std::unordered_set<ir::Var> gone;
   graph::Graph& graph = g_.graph();
-  std::erase_if(graph.symbols, [&](const graph::SymbolInfo& s) {
+  const auto begin = graph.symbols.begin() + static_cast<ptrdiff_t>(first);
+  const auto end = std::remove_if(begin, graph.symbols.end(), [&](const graph::SymbolInfo& s) {
     bool is_gone = false;
     if (const auto* e = std::get_if<graph::FromElement>(&s.source))
       is_gone = made.contains(e->value);
@@ -291,6 +296,7 @@ void Importer::forget(const Function& body) {
     if (is_gone) gone.insert(s.symbol.var);
     return is_gone;
   });
+  graph.symbols.erase(end, graph.symbols.end());
   if (!gone.empty()) graph.symbol_index = {};
 }
 
