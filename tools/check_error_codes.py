@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the codes of diagnostics: form layer.thing.detail, and listed in docs/errors.md.
+"""Checks the codes of diagnostics: form layer.thing.detail, and listed in docs/errors.md. Those that may refuse a model have a
+verdict in docs/refusals.md, which is written by hand.
 
   check_error_codes.py            report problems, exit 1 if there are any
   check_error_codes.py --update   rewrite the list; explanations already written are kept
@@ -12,6 +13,9 @@ from pathlib import Path
 from check_layers import LAYERS, ROOT
 
 PAGE = ROOT / "docs" / "errors.md"
+VERDICTS = ROOT / "docs" / "refusals.md"
+VERDICT = re.compile(r"^\| `([^`]+)` \| (checker|spec|file|text|api|limit|work) \| .+ \|$", re.M)
+REFUSING = ("frontend", "graph", "ops")
 INTRO = """# Error codes
 
 Every mistake that Tilewright reports carries a stable code, `layer.thing.detail`. The list is kept complete
@@ -48,6 +52,14 @@ def page_for(codes, explained):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def without_verdict(codes):
+    judged = [code for code, _ in VERDICT.findall(VERDICTS.read_text())]
+    refusing = {code for code in codes if code.split(".")[0] in REFUSING}
+    return ([f"{codes[c]}: code \"{c}\" has no verdict in docs/refusals.md: may a valid model meet it?" for c in sorted(refusing - set(judged))] +
+            [f"docs/refusals.md: code \"{c}\" is no longer used" for c in sorted(set(judged) - refusing)] +
+            [f"docs/refusals.md: code \"{c}\" has two verdicts" for c in sorted({c for c in judged if judged.count(c) > 1})])
+
+
 def main():
     codes = codes_in_source()
     explained = dict(ENTRY.findall(PAGE.read_text())) if PAGE.exists() else {}
@@ -60,6 +72,7 @@ def main():
                      for c in sorted(codes.keys() - explained.keys())]
         problems += [f"docs/errors.md: code \"{c}\" is no longer used (run with --update)"
                      for c in sorted(explained.keys() - codes.keys())]
+    problems += without_verdict(codes)
     print("\n".join(problems + [f"error codes: {len(codes)}, {len(problems)} problems"]))
     return 1 if problems else 0
 

@@ -12,7 +12,7 @@
 
 namespace tilewright::frontend {
 
-constexpr size_t kMaxRank = 16;
+constexpr size_t kMaxRank = 32;
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 
 /// The number of elements of a shape. Refuses one that is out of bounds; extents beside a 0 count

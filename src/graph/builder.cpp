@@ -2,6 +2,7 @@
 #include "graph/builder.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "graph/onnx_node.h"
 #include "graph/op_def.h"
@@ -216,6 +217,22 @@ Function Builder::end_body(const std::vector<ValueId>& outputs) {
   graph_.checks.erase(first, graph_.checks.end());
   checks_before_.pop_back();
   return body;
+}
+
+void Builder::resume_body(Function body) {
+  checks_before_.push_back(graph_.checks.size());
+  std::ranges::move(body.checks, std::back_inserter(graph_.checks));
+  body.checks.clear();
+  body.outputs.clear();
+  open_.push_back(std::move(body));
+}
+
+void Builder::rollback(const Checkpoint& to) {
+  graph_.symbols.resize(to.symbols);
+  graph_.checks.resize(to.checks);
+  open_.resize(to.open);
+  open_.back().nodes.resize(to.nodes);
+  checks_before_.resize(to.open - 1);
 }
 
 void Builder::bind(ValueId value, const OpDef& op, const Attrs& attrs,

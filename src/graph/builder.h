@@ -57,16 +57,19 @@ class Builder {
   ValueId body_input(const std::string& name, Type type);
   Function end_body(const std::vector<ValueId>& outputs);
 
-  /// For a rule that tries a body with types that turn out not to hold: forgets the symbols and
-  /// checks made since. Values stay, unused: others may have been made on the way, such as weights.
+  /// Goes on with a body that was ended.
+  void resume_body(Function body);
+
+  /// For who tries what may be refused, or a body with types that turn out not to hold: forgets the
+  /// nodes, symbols and checks made since, and bodies that were not ended. Values stay, unused:
+  /// others may have been made on the way, such as weights.
   struct Checkpoint {
-    size_t symbols, checks;
+    size_t symbols, checks, open, nodes;
   };
-  Checkpoint checkpoint() const { return {graph_.symbols.size(), graph_.checks.size()}; }
-  void rollback(const Checkpoint& to) {
-    graph_.symbols.resize(to.symbols);
-    graph_.checks.resize(to.checks);
+  Checkpoint checkpoint() const {
+    return {graph_.symbols.size(), graph_.checks.size(), open_.size(), open_.back().nodes.size()};
   }
+  void rollback(const Checkpoint& to);
   /// Puts the nodes of a body into the open function, which has values for its inputs; gives the
   /// body's results.
   std::vector<ValueId> splice(Function body);

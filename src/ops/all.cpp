@@ -13,6 +13,7 @@
 #include "ops/ml.h"
 #include "ops/ml_scores.h"
 #include "ops/ml_trees.h"
+#include "ops/old_opsets.h"
 #include "ops/ops.h"
 #include "ops/quantized.h"
 #include "ops/strings.h"
@@ -59,6 +60,7 @@ std::vector<const OpDef*> collect() {
   family(gather_ops());
   family(grid_ops());
   one(group_norm_op());
+  one(holds_op());
   one(if_op());
   one(image_decoder_op());
   one(layer_norm_op());
@@ -145,12 +147,13 @@ const OpDef& op(std::string_view name) {
 }
 
 const std::vector<RuleOf>& onnx_rules() {
-  static const std::vector<OnnxRule> contrib = contrib_rules();
+  static const std::vector<OnnxRule> contrib = contrib_rules(), old = old_rules();
   static const std::vector<RuleOf> rules = [] {
     std::vector<RuleOf> list;
     for (const OpDef* def : all())
       for (const OnnxRule& rule : def->onnx) list.push_back({&rule, def});
     for (const OnnxRule& rule : contrib) list.push_back({&rule, nullptr});
+    for (const OnnxRule& rule : old) list.push_back({&rule, nullptr});
     return list;
   }();
   return rules;

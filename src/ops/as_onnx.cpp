@@ -60,10 +60,11 @@ ValueId Make::gather(ValueId x, ValueId indices, int64_t axis) const {
   return as_onnx(n, g, "Gather", {x, indices}, {{"axis", axis}});
 }
 
-std::vector<ValueId> Make::split(ValueId x, const std::vector<int64_t>& sizes, int64_t axis) const {
+std::vector<ValueId> Make::split(ValueId x, const Shape& sizes, int64_t axis) const {
   OnnxNode other = n;
   other.attributes = {{"axis", axis}};
-  return as_onnx(other, g, "Split", {x, g.ints(sizes)}, sizes.size());
+  const std::optional<std::vector<int64_t>> known = const_dims(sizes);
+  return as_onnx(other, g, "Split", {x, known ? g.ints(*known) : g.formulas(sizes)}, sizes.size());
 }
 
 ValueId Make::extent(ValueId x, int64_t axis) const {
@@ -75,15 +76,13 @@ ValueId Make::positions(ValueId x, int64_t axis) const {
   return as_onnx(n, g, "Range", {zero, extent(x, axis), one}, AttrPairs{});
 }
 
-int64_t Make::constant_extent(ValueId x, int64_t axis, std::string_view what) const {
+Dim Make::dim(ValueId x, int64_t axis) const {
   const TensorType& t = g.tensor(x);
   const int64_t at = axis < 0 ? axis + t.rank() : axis;
-  const std::optional<int64_t> c =
-      at >= 0 && at < t.rank() ? ir::const_int(t.shape[static_cast<size_t>(at)]) : std::nullopt;
-  if (!c)
-    n.refuse("ops.contrib.extent", str(what, " is ", print(Type(t))),
-             str("its dimension ", axis, " must be a constant"));
-  return *c;
+  if (at < 0 || at >= t.rank())
+    n.refuse("ops.input.rank", str("an input is ", print(Type(t))),
+             str("give a tensor that has dimension ", axis));
+  return t.shape[static_cast<size_t>(at)];
 }
 
 }  // namespace tilewright::ops

@@ -37,12 +37,12 @@ struct Make {
   ValueId concat(const std::vector<ValueId>& parts, int64_t axis) const;
   ValueId gather(ValueId x, ValueId indices, int64_t axis) const;
   /// Parts of these sizes along the axis.
-  std::vector<ValueId> split(ValueId x, const std::vector<int64_t>& sizes, int64_t axis) const;
+  std::vector<ValueId> split(ValueId x, const graph::Shape& sizes, int64_t axis) const;
   /// The extent of an axis, i64[]; 0, 1, … extent - 1 as i64[extent].
   ValueId extent(ValueId x, int64_t axis) const;
   ValueId positions(ValueId x, int64_t axis) const;
-  /// A constant extent; refuses another one. `what` names the input.
-  int64_t constant_extent(ValueId x, int64_t axis, std::string_view what) const;
+  /// The same as a formula.
+  graph::Dim dim(ValueId x, int64_t axis) const;
 };
 
 }  // namespace tilewright::ops

@@ -257,7 +257,7 @@ std::span<const OpDef> concat_ops() {
                             .infer = infer_concat,
                             .elements = elements_concat,
                             .algorithms = {{.name = "direct", .define = define_concat}},
-                            .onnx = {{.op = "Concat", .from = 4, .rule = concat_from_onnx}}}),
+                            .onnx = {{.op = "Concat", .rule = concat_from_onnx}}}),
       define_op<SelectAttrs>({.name = "select",
                               .fusion = FusionKind::Injective,
                               .infer = infer_select,

@@ -36,19 +36,30 @@ void quick_gelu(const OnnxNode& n, Builder& g) {
 void bias_split_gelu(const OnnxNode& n, Builder& g) {
   const Make m{n, g};
   const ValueId x = m.add(n.need(0), n.need(1));
-  const int64_t half = m.constant_extent(x, -1, "the input") / 2;
+  const Dim half = simplified(m.dim(x, -1) / Dim(2));
   const std::vector<ValueId> parts = m.split(x, {half, half}, -1);
   g.output(n, m.mul(parts[0], activation(m, "gelu", parts[1])));
 }
 
+/// The first dimension behind those of the batch, which come before it then.
+ValueId behind_batch(const Make& m, ValueId x) {
+  std::vector<int64_t> order;
+  for (int64_t d = 1; d + 1 < m.g.tensor(x).rank(); ++d) order.push_back(d);
+  if (order.empty()) return x;
+  order.insert(order.end(), {0, std::ssize(order) + 1});
+  return m.transpose(x, order);
+}
+
 void fused_matmul(const OnnxNode& n, Builder& g) {
-  if (n.attr_int("transBatchA", 0) || n.attr_int("transBatchB", 0))
-    n.refuse("ops.fused_matmul.batch", "transBatchA or transBatchB is set",
-             "transpose the input before the node");
+  const Make m{n, g};
   const MatMulAttrs attrs{.trans_a = n.attr_int("transA", 0) != 0,
                           .trans_b = n.attr_int("transB", 0) != 0,
                           .alpha = n.attr_float("alpha", 1)};
-  g.output(n, g.call(matmul_op(), attrs, {n.need(0), n.need(1)}));
+  const bool batch_a = n.attr_int("transBatchA", 0) != 0,
+             batch_b = n.attr_int("transBatchB", 0) != 0;
+  g.output(n, g.call(matmul_op(), attrs,
+                     {batch_a ? behind_batch(m, n.need(0)) : n.need(0),
+                      batch_b ? behind_batch(m, n.need(1)) : n.need(1)}));
 }
 
 /// The activation that the node names; numbers of it are attributes, or a list of them.
@@ -126,22 +137,34 @@ void skip_layer_norm(const OnnxNode& n, Builder& g) {
   g.outputs(n, y);
 }
 
-void simplified_layer_norm(const OnnxNode& n, Builder& g) {
-  if (n.wants(1))
-    n.refuse("ops.simplified_layer_norm.deviation", "the inverse deviation is wanted",
-             "leave the second output out");
-  g.output(n, g.call(rms_norm_op(), norm_attrs(n, 1e-5F), {n.need(0), n.need(1)}));
+/// The mean of the dimensions from the node's axis on, which stay with extent 1.
+ValueId mean_of(const Make& m, ValueId x) {
+  const int64_t rank = m.g.tensor(x).rank(), axis = m.n.attr_int("axis", -1);
+  ReduceAttrs attrs;
+  for (int64_t d = axis < 0 ? axis + rank : axis; d < rank; ++d) attrs.axes.push_back(d);
+  return m.g.call(op("reduce_mean"), attrs, {m.cast(x, Elem::F32)});
 }
 
-/// (x, skip, gamma, bias); results: y, two that inference does not have, the sum.
+/// One over the root of the mean square, in f32: what `rms_norm` multiplies with.
+ValueId inverse_deviation(const Make& m, ValueId x) {
+  const ValueId wide = m.cast(x, Elem::F32);
+  const ValueId epsilon = m.g.scalar(Elem::F32, m.n.attr_float("epsilon", 1e-5F));
+  return m.call("reciprocal", {m.call("sqrt", {m.add(mean_of(m, m.mul(wide, wide)), epsilon)})});
+}
+
+void simplified_layer_norm(const OnnxNode& n, Builder& g) {
+  const ValueId y = g.call(rms_norm_op(), norm_attrs(n, 1e-5F), {n.need(0), n.need(1)});
+  if (!n.wants(1)) return g.output(n, y);
+  g.outputs(n, {y, inverse_deviation({n, g}, n.in(0))});
+}
+
+/// (x, skip, gamma, bias); results: y, mean, inverse deviation, the sum.
 void skip_simplified_layer_norm(const OnnxNode& n, Builder& g) {
   const Make m{n, g};
   const ValueId sum = m.add_if(m.add(n.need(0), n.need(1)), n.in(3));
   const ValueId y = g.call(rms_norm_op(), norm_attrs(n, 1e-5F), {sum, n.need(2)});
-  if (n.wants(1) || n.wants(2))
-    n.refuse("ops.skip_simplified_layer_norm.statistics", "mean or inverse deviation are wanted",
-             "leave outputs 1 and 2 out");
-  g.outputs(n, {y, kNoValue, kNoValue, sum});
+  g.outputs(n, {y, n.wants(1) ? mean_of(m, sum) : kNoValue,
+                n.wants(2) ? inverse_deviation(m, sum) : kNoValue, sum});
 }
 
 /// (ids, segments, words, positions, segment table, gamma, beta, mask, position ids); results: y,

@@ -132,9 +132,10 @@ void attention(const OnnxNode& n, Builder& g) {
   const Make m{n, g};
   const int64_t heads = n.attr_int("num_heads");
   const ValueId qkv = m.add_if(g.call(matmul_op(), MatMulAttrs{}, {n.need(0), n.need(1)}), n.in(2));
-  const int64_t all = m.constant_extent(qkv, 2, "the product with the weights");
-  const std::vector<int64_t> sizes = n.attr_ints("qkv_hidden_sizes", {all / 3, all / 3, all / 3});
-  const std::vector<ValueId> parts = m.split(qkv, sizes, 2);
+  const Dim third = simplified(m.dim(qkv, 2) / Dim(3));
+  const bool given = n.has_attr("qkv_hidden_sizes");
+  const std::vector<ValueId> parts =
+      m.split(qkv, given ? dims(n.attr_ints("qkv_hidden_sizes")) : Shape{third, third, third}, 2);
   if (n.attr_int("do_rotary", 0) || n.has(6))
     n.refuse("ops.attention.form", "do_rotary or a shared past is set",
              "export the model with separate rotary embeddings and past");
@@ -171,8 +172,8 @@ void multi_head(const OnnxNode& n, Builder& g) {
   }
   std::array<ValueId, 3> bias = {kNoValue, kNoValue, kNoValue};
   if (n.has(3)) {
-    const int64_t q = m.constant_extent(parts[0], 2, "the query");
-    const int64_t rest = m.constant_extent(n.in(3), 0, "the bias") - 2 * q;
+    const Dim q = m.dim(parts[0], 2);
+    const Dim rest = simplified(m.dim(n.in(3), 0) - Dim(2) * q);
     const std::vector<ValueId> split = m.split(n.in(3), {q, q, rest}, 0);
     std::copy(split.begin(), split.end(), bias.begin());
   }
@@ -208,8 +209,9 @@ void group_query(const OnnxNode& n, Builder& g) {
   const int64_t heads = n.attr_int("num_heads"), kv_heads = n.attr_int("kv_num_heads");
   std::vector<ValueId> parts = {n.need(0), n.in(1), n.in(2)};
   if (!n.has(1)) {  // all in one
-    const int64_t size = m.constant_extent(parts[0], 2, "the query") / (heads + 2 * kv_heads);
-    parts = m.split(parts[0], {heads * size, kv_heads * size, kv_heads * size}, 2);
+    const Dim size = simplified(m.dim(parts[0], 2) / Dim(heads + 2 * kv_heads));
+    const Dim q = simplified(Dim(heads) * size), kv = simplified(Dim(kv_heads) * size);
+    parts = m.split(parts[0], {q, kv, kv}, 2);
   }
   ValueId q = to_heads(m, parts[0], heads), k = to_heads(m, parts[1], kv_heads);
   const ValueId v = to_heads(m, parts[2], kv_heads);
@@ -238,16 +240,23 @@ void rotary(const OnnxNode& n, Builder& g) {
     const ValueId rows = m.concat({m.reshape(m.extent(n.in(0), 0), {1}), g.ints({1})}, 0);
     places = as_onnx(n, g, "Expand", {row, rows}, AttrPairs{});
   }
-  const int64_t dim = n.attr_int("rotary_embedding_dim", 0);
-  int64_t heads = n.attr_int("num_heads", 0);
-  if (heads == 0 && !with_heads)
-    heads = m.constant_extent(n.in(0), 2, "the input") /
-            (2 * m.constant_extent(n.need(2), 1, "the cosines"));
+  const int64_t heads = n.attr_int("num_heads", 0);
   AttrPairs attributes = {{"interleaved", n.attr_int("interleaved", 0)},
-                          {"rotary_embedding_dim", dim}};
-  if (!with_heads) attributes.emplace_back("num_heads", heads);
-  g.output(n, as_onnx(n, g, "RotaryEmbedding", {n.in(0), n.need(2), n.need(3), places},
-                      std::move(attributes)));
+                          {"rotary_embedding_dim", n.attr_int("rotary_embedding_dim", 0)}};
+  ValueId x = n.in(0);
+  const bool turned = heads == 0 && !with_heads;  // the cosines tell the size of a head
+  if (turned) {
+    const Dim size = simplified(Dim(2) * m.dim(n.need(2), 1));
+    const Dim count = simplified(m.dim(x, 2) / size);
+    x = g.call(op("reshape"), ReshapeAttrs{},
+               {x, g.formulas({m.dim(x, 0), m.dim(x, 1), count, size})});
+    x = m.transpose(x, {0, 2, 1, 3});
+  } else if (!with_heads) {
+    attributes.emplace_back("num_heads", heads);
+  }
+  const ValueId y =
+      as_onnx(n, g, "RotaryEmbedding", {x, n.need(2), n.need(3), places}, std::move(attributes));
+  g.output(n, turned ? from_heads(m, y) : y);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "graph/onnx_node.h"
 #include "ir/rewrite.h"
 #include "ops/define.h"
+#include "ops/formula.h"
 #include "ops/ops.h"
 #include "support/str.h"
 
@@ -27,25 +28,50 @@ void add_values(const Function& body, std::unordered_set<ValueId>& values) {
 }
 
 /// The symbols whose values only the bodies know.
-std::unordered_set<ir::Var> inner_symbols(const Call& call) {
-  std::unordered_set<ValueId> values;
-  for (const Function& body : call.bodies()) add_values(body, values);
-  std::unordered_set<ir::Var> inner;
-  for (const SymbolInfo& s : call.graph().symbols) {
-    bool is_inner = false;
-    if (const FromElement* e = std::get_if<FromElement>(&s.source))
-      is_inner = values.contains(e->value);
-    if (const FromExtent* e = std::get_if<FromExtent>(&s.source))
-      is_inner = values.contains(e->value);
-    if (const FromFormula* f = std::get_if<FromFormula>(&s.source); f && !inner.empty())
-      for (const ir::Var& v : ir::vars_of(f->formula)) is_inner = is_inner || inner.contains(v);
-    if (is_inner) inner.insert(s.symbol.var);
+class InnerSymbols {
+ public:
+  explicit InnerSymbols(const Call& call) : graph_(call.graph()) {
+    for (const Function& body : call.bodies()) add_values(body, values_);
   }
-  return inner;
-}
+
+  /// Of a graph's thousands, those are looked at that results mention, and what these follow from.
+  bool contains(const ir::Var& var) {
+    std::vector<ir::Var> open{var};  // not recursion: chains are as long as models
+    while (!open.empty()) {
+      const ir::Var v = open.back();
+      if (known_.contains(v)) {
+        open.pop_back();
+        continue;
+      }
+      bool is_inner = false, waits = false;
+      const SymbolInfo* s = graph_.symbol_index.with_var(graph_.symbols, *v.get());
+      if (const FromElement* e = s ? std::get_if<FromElement>(&s->source) : nullptr)
+        is_inner = values_.contains(e->value);
+      if (const FromExtent* e = s ? std::get_if<FromExtent>(&s->source) : nullptr)
+        is_inner = values_.contains(e->value);
+      if (const FromFormula* f = s ? std::get_if<FromFormula>(&s->source) : nullptr)
+        for (const ir::Var& from : ir::vars_of(f->formula)) {
+          const auto known = known_.find(from);
+          if (known == known_.end())
+            open.push_back(from), waits = true;
+          else
+            is_inner = is_inner || known->second;
+        }
+      if (waits) continue;
+      known_.emplace(v, is_inner);
+      open.pop_back();
+    }
+    return known_.at(var);
+  }
+
+ private:
+  Graph& graph_;
+  std::unordered_set<ValueId> values_;
+  std::unordered_map<ir::Var, bool> known_;
+};
 
 /// The type as it is seen outside of the bodies.
-Type outside(const Type& type, const std::unordered_set<ir::Var>& inner) {
+Type outside(const Type& type, InnerSymbols& inner) {
   if (const SequenceType* s = type.sequence())
     return SequenceType{std::make_shared<const Type>(outside(*s->element, inner)), s->empty};
   if (const OptionalType* o = type.optional())
@@ -89,7 +115,7 @@ std::vector<Type> infer_if(const Call& call) {
         "ops.if.outputs",
         str("one branch has ", yes.outputs.size(), " outputs, the other ", no.outputs.size()),
         "give both branches as many as the node has");
-  const std::unordered_set<ir::Var> inner = inner_symbols(call);
+  InnerSymbols inner(call);
   std::vector<Type> types;
   for (size_t i = 0; i < yes.outputs.size(); ++i)
     types.push_back(merged_or_refused(call, i, outside(call.graph().type(yes.outputs[i]), inner),
@@ -118,7 +144,7 @@ std::vector<Type> infer_loop(const Call& call) {
   if (call.has(1)) need_condition(call, 1);
   const Function& body = call.bodies().at(0);
   const size_t carried = body.inputs.size() - 2;
-  const std::unordered_set<ir::Var> inner = inner_symbols(call);
+  InnerSymbols inner(call);
   std::vector<Type> types;
   for (size_t i = 0; i < carried; ++i) {
     const Type& taken = call.graph().type(body.inputs[i + 2]);
@@ -160,12 +186,13 @@ std::vector<te::Tensor> pick(const Call& call) {
   })};
 }
 
-bool ranks_differ(const Builder& g, const Function& a, const Function& b) {
-  for (size_t i = 0; i < a.outputs.size() && i < b.outputs.size(); ++i) {
-    const TensorType *x = g.type(a.outputs[i]).tensor(), *y = g.type(b.outputs[i]).tensor();
-    if (x && y && x->rank() != y->rank()) return true;
-  }
-  return false;
+std::vector<Type> infer_holds(const Call& call) {
+  call.elements(0);
+  return {tensor_of(Elem::Bool, {})};
+}
+
+std::vector<te::Tensor> define_holds(const Call& call) {
+  return {te::compute(te::Shape{}, [&] { return te::Expr(ir::ne(call.element(0, 0), Dim(0))); })};
 }
 
 void if_from_onnx(const OnnxNode& n, Builder& g) {
@@ -176,74 +203,44 @@ void if_from_onnx(const OnnxNode& n, Builder& g) {
   }
   std::vector<Function> bodies;
   bodies.push_back(yes.build(g, {}));
-  const Builder::Checkpoint before = g.checkpoint();
   bodies.push_back(no.build(g, {}));
-  if (ranks_differ(g, bodies[0], bodies[1])) {
-    // What exporters make of "squeeze this dimension if it is 1": the rest of the model is written
-    // for one of the ranks. The first branch is taken, and a run for which it is not is refused.
-    bodies.pop_back();
-    g.rollback(before);
-    const std::vector<ValueId> condition{n.need(0)};
-    const Call call(g.graph(), if_op(), Attrs(), condition, g.origin(), {});
-    call.check(ir::ne(call.element(0, 0), 0),
-               "the branches give tensors of different ranks, and the model was compiled for the "
-               "first one; compile with fixed dimensions (--dim) for the other");
-    g.outputs(n, g.splice(std::move(bodies[0])));
-    return;
-  }
   g.outputs(n, g.calls(if_op(), {}, {n.need(0)}, yes.outputs(), std::move(bodies)));
-}
-
-void loop_from_onnx(const OnnxNode& n, Builder& g) {
-  const OnnxSubgraph& graph = n.attr_graph("body");
-  const size_t carried = n.inputs.size() < 2 ? 0 : n.inputs.size() - 2;
-  if (graph.inputs() != carried + 2 || graph.outputs() < carried + 1)
-    n.refuse("ops.loop.body",
-             str("the body has ", graph.inputs(), " inputs and ", graph.outputs(), " outputs for ",
-                 carried, " carried values"),
-             "give it the iteration, the condition and the carried values; let it return the "
-             "condition, the carried values and what is stacked");
-  std::vector<Type> types;
-  for (size_t i = 0; i < carried; ++i) types.push_back(g.type(n.need(i + 2)));
-  // What starts as an optional and is a plain value from then on is carried as an optional.
-  std::vector<bool> wrapped(carried, false);
-  Function body = loop_body(g, std::move(types), [&](const std::vector<Type>& carried_types) {
-    std::vector<Type> inputs{tensor_of(Elem::I64, {}), tensor_of(Elem::Bool, {})};
-    inputs.insert(inputs.end(), carried_types.begin(), carried_types.end());
-    Function built = graph.build(g, inputs);
-    for (size_t i = 0; i < carried; ++i) {
-      wrapped[i] = carried_types[i].optional() && !g.type(built.outputs[i + 1]).optional();
-      if (!wrapped[i]) continue;
-      g.begin_body("wrap");
-      const ValueId some =
-          g.call(op("optional"), op("optional").read_attrs({}), {built.outputs[i + 1]});
-      Function wrap = g.end_body({some});
-      built.nodes.push_back(std::move(wrap.nodes[0]));
-      built.outputs[i + 1] = some;
-    }
-    return built;
-  });
-  std::vector<ValueId> inputs = n.inputs;
-  inputs.resize(std::max<size_t>(inputs.size(), 2), kNoValue);
-  const size_t results = graph.outputs() - 1;
-  std::vector<Function> bodies;
-  bodies.push_back(std::move(body));
-  std::vector<ValueId> y = g.calls(loop_op(), {}, inputs, results, std::move(bodies));
-  for (size_t i = 0; i < carried; ++i)
-    if (wrapped[i]) y[i] = g.call(op("optional_get_element"), {}, {y[i]});
-  g.outputs(n, y);
 }
 
 }  // namespace
 
-bool takes_any_rank(const OnnxNode& node) {
+ValueId holds(Builder& g, const ir::Expr& condition) {
+  return g.call(holds_op(), {}, {g.formulas({as_int(condition)})});
+}
+
+bool hands_on(std::string_view op) {
   constexpr std::string_view kHandOn[] = {
       "Identity", "SequenceConstruct",  "SequenceInsert",    "SequenceAt",
       "Optional", "OptionalGetElement", "OptionalHasElement"};
-  return std::ranges::count(kHandOn, node.op) > 0 ||
-         std::ranges::any_of(node.attributes, [](const auto& a) {
-           return std::holds_alternative<const OnnxSubgraph*>(a.second);
-         });
+  return std::ranges::count(kHandOn, op) > 0;
+}
+
+bool ranks_differ(const Builder& g, const Function& a, const Function& b) {
+  const auto is_list = [](const TensorType& t) {
+    return t.rank() == 1 && !t.strings && !ir::is_float(t.elem) && ir::const_int(t.shape[0]);
+  };
+  if (a.outputs.size() != b.outputs.size()) return false;
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    const std::optional<Type> both = merged(g.type(a.outputs[i]), g.type(b.outputs[i]));
+    if (both && both->unranked()) return true;
+    const TensorType *x = g.type(a.outputs[i]).tensor(), *y = g.type(b.outputs[i]).tensor();
+    if (x && y && is_list(*x) && is_list(*y) && !same(x->shape[0], y->shape[0])) return true;
+  }
+  return false;
+}
+
+void require_condition(Builder& g, ValueId condition, bool value) {
+  const std::vector<ValueId> inputs{condition};
+  const Call call(g.graph(), if_op(), Attrs(), inputs, g.origin(), {});
+  need_condition(call, 0);
+  call.check(
+      value ? ir::ne(call.element(0, 0), 0) : ir::eq(call.element(0, 0), 0),
+      str("what follows this If works only where its condition is ", value ? "true" : "false"));
 }
 
 std::optional<Type> merged(const Type& a, const Type& b) {
@@ -370,6 +367,15 @@ const OpDef& loop_op() {
                                       .infer = infer_loop,
                                       .special = Special::Control,
                                       .onnx = {{.op = "Loop", .from = 1, .rule = loop_from_onnx}}});
+  return def;
+}
+
+/// (x: i64[1], known as a formula): is it another number than 0?
+const OpDef& holds_op() {
+  static const OpDef def = define_op({.name = "holds",
+                                      .fusion = FusionKind::Injective,
+                                      .infer = infer_holds,
+                                      .algorithms = {{.name = "direct", .define = define_holds}}});
   return def;
 }
 

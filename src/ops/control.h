@@ -25,15 +25,11 @@
 
 #include "graph/op_def.h"
 
-namespace tilewright::graph {
-class OnnxSubgraph;
-struct OnnxNode;
-}  // namespace tilewright::graph
-
 namespace tilewright::ops {
 
 const graph::OpDef& if_op();
 const graph::OpDef& loop_op();
+void loop_from_onnx(const graph::OnnxNode& n, graph::Builder& g);  // loop_import.cpp
 /// (x, i: i64[]): x at index i of the axis, without it; from the end when `reverse`.
 const graph::OpDef& pick_op();
 
@@ -44,9 +40,18 @@ struct PickAttrs {
                                             graph::field("reverse", &PickAttrs::reverse)};
 };
 
-/// Does the rule for the node take tensors whose rank only the run tells? Those that hand values
-/// on, and those with bodies, whose nodes are asked one by one.
-bool takes_any_rank(const graph::OnnxNode& node);
+/// A bool: is the condition on symbols true? For a choice that the run makes by sizes.
+graph::ValueId holds(graph::Builder& g, const ir::Expr& condition);
+const graph::OpDef& holds_op();
+
+/// Does the operator of ONNX hand its inputs on, of whatever rank they are?
+bool hands_on(std::string_view op);
+
+/// May a result of the branches have one of two ranks, or be a list of one of two lengths?
+bool ranks_differ(const graph::Builder& g, const graph::Function& a, const graph::Function& b);
+
+/// Lets a run be refused whose condition, a bool of one element, is another.
+void require_condition(graph::Builder& g, graph::ValueId condition, bool value);
 
 /// The type of a value that is one of two; null dims where they differ. Nothing when no value can
 /// be both, such as a tensor and a sequence.

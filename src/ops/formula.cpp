@@ -36,7 +36,10 @@ ir::Expr in_range(const Dim& index, const Dim& from, const Dim& to) {
 }
 
 std::vector<Dim> axes_of(const Call& call, size_t i, int rank) {
-  std::vector<Dim> axes = call.elements(i);
+  return normal_axes(call, call.elements(i), rank);
+}
+
+std::vector<Dim> normal_axes(const Call& call, std::vector<Dim> axes, int rank) {
   for (Dim& a : axes) {
     a = call.simple(wrapped(a, Dim(rank)));
     call.check(in_range(a, Dim(0), Dim(rank)), str("axes are between ", -rank, " and ", rank - 1));

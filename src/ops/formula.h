@@ -28,6 +28,7 @@ ir::Expr in_range(const Dim& index, const Dim& from, const Dim& to);
 /// Axes given as elements of input i, each in 0 … rank - 1 and no two equal: refused when they are
 /// known to be wrong, else checked when the program runs.
 std::vector<Dim> axes_of(const graph::Call& call, size_t i, int rank);
+std::vector<Dim> normal_axes(const graph::Call& call, std::vector<Dim> axes, int rank);
 /// values[j] for the j with axes[j] == axis, `otherwise` when there is none.
 Dim at_axis(const std::vector<Dim>& axes, const std::vector<Dim>& values, int64_t axis,
             const Dim& otherwise);

@@ -231,7 +231,7 @@ OpDef norm(std::string_view name, std::vector<Type> (*infer)(const Call&),
 const OpDef& group_norm_op() {
   static const OpDef def =
       norm("group_norm", infer_group, define_group,
-           {{.op = "InstanceNormalization", .from = 6, .rule = instance_from_onnx},
+           {{.op = "InstanceNormalization", .rule = instance_from_onnx},
             {.op = "GroupNormalization", .from = 18, .rule = group_from_onnx}});
   return def;
 }

@@ -150,6 +150,11 @@ std::vector<te::Tensor> define_lp(const Call& call) {
   return {te::map(sum, [&](const te::Expr& s) { return as(elem, root(s, p)); })};
 }
 
+/// The first version has a float.
+double power_of(const OnnxNode& n) {
+  return n.opset < 2 ? n.attr_float("p", 2) : static_cast<double>(n.attr_int("p", 2));
+}
+
 PoolAttrs pool_attrs(const OnnxNode& n) {
   const WindowAttrs w = window_attrs(n);
   if (w.kernel.empty())
@@ -162,7 +167,7 @@ PoolAttrs pool_attrs(const OnnxNode& n) {
           .pads = w.pads,
           .count_pads = n.attr_int("count_include_pad", 0) != 0,
           .storage_order = n.attr_int("storage_order", 0),
-          .p = static_cast<double>(n.has_attr("p") ? n.attr_int("p") : 2)};
+          .p = power_of(n)};
 }
 
 void max_from_onnx(const OnnxNode& n, Builder& g) {
@@ -190,9 +195,7 @@ void global(const OnnxNode& n, Builder& g, std::string_view reduction, double p 
 
 void global_average_from_onnx(const OnnxNode& n, Builder& g) { global(n, g, "reduce_mean"); }
 void global_max_from_onnx(const OnnxNode& n, Builder& g) { global(n, g, "reduce_max"); }
-void global_lp_from_onnx(const OnnxNode& n, Builder& g) {
-  global(n, g, "reduce_lp", static_cast<double>(n.attr_int("p", 2)));
-}
+void global_lp_from_onnx(const OnnxNode& n, Builder& g) { global(n, g, "reduce_lp", power_of(n)); }
 
 OpDef pool(std::string_view name, std::vector<Type> (*infer)(const Call&),
            std::vector<te::Tensor> (*define)(const Call&), std::vector<OnnxRule> onnx) {
@@ -215,8 +218,8 @@ const OpDef& average_pool_op() {
 
 const OpDef& lp_pool_op() {
   static const OpDef def = pool("lp_pool", infer_float, define_lp,
-                                {{.op = "LpPool", .from = 2, .rule = lp_from_onnx},
-                                 {.op = "GlobalLpPool", .from = 2, .rule = global_lp_from_onnx}});
+                                {{.op = "LpPool", .rule = lp_from_onnx},
+                                 {.op = "GlobalLpPool", .rule = global_lp_from_onnx}});
   return def;
 }
 

@@ -408,12 +408,11 @@ void from_onnx(const OnnxNode& n, Builder& g) {
 std::vector<OpDef> make_ops() {
   std::vector<OpDef> out;
   for (const Row& row : kRows)
-    out.push_back(
-        define_op<RecurrentAttrs>({.name = row.name,
-                                   .fusion = FusionKind::Opaque,
-                                   .infer = row.infer,
-                                   .algorithms = {{.name = "scan", .define = row.define}},
-                                   .onnx = {{.op = row.onnx, .from = 7, .rule = from_onnx}}}));
+    out.push_back(define_op<RecurrentAttrs>({.name = row.name,
+                                             .fusion = FusionKind::Opaque,
+                                             .infer = row.infer,
+                                             .algorithms = {{.name = "scan", .define = row.define}},
+                                             .onnx = {{.op = row.onnx, .rule = from_onnx}}}));
   return out;
 }
 

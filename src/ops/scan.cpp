@@ -6,6 +6,7 @@
 #include <array>
 
 #include "graph/onnx_node.h"
+#include "ops/as_onnx.h"
 #include "ops/control.h"
 #include "ops/define.h"
 #include "ops/ops.h"
@@ -152,11 +153,25 @@ void from_onnx(const OnnxNode& n, Builder& g) {
   g.outputs(n, run(scan, g));
 }
 
-/// Version 8 has a batch in front of everything: a loop over it, around the other.
+/// The first `length` (i64[1]) parts of a sequence.
+ValueId shortened(const Make& m, ValueId x, ValueId length) {
+  return m.g.call(slice_op(), NoAttrs{}, {x, m.g.ints({0}), length, m.g.ints({0})});
+}
+
+/// The sequence with zeros behind it, as long as `longest`, i64[1].
+ValueId lengthened(const Make& m, ValueId x, ValueId longest) {
+  const auto rank = static_cast<size_t>(m.g.tensor(x).rank());
+  const ValueId missing = m.call("sub", {longest, m.reshape(m.extent(x, 0), {1})});
+  const ValueId pads = m.concat({m.g.ints(std::vector<int64_t>(rank, 0)), missing,
+                                 m.g.ints(std::vector<int64_t>(rank - 1, 0))},
+                                0);
+  return as_onnx(m.n, m.g, "Pad", {x, pads}, AttrPairs{});
+}
+
+/// Version 8 has a batch in front of everything: a loop over it, around the other. Its sequences
+/// may have different lengths.
 void from_onnx_8(const OnnxNode& n, Builder& g) {
-  if (n.has(0))
-    n.refuse("ops.scan.sequence_lens", "sequences of different lengths in one batch",
-             "convert the model to opset 9 or newer, where Scan has no batch");
+  const Make m{n, g};
   Scan scan = scan_of(n, 1);
   const std::vector<int64_t> directions = n.attr_ints("directions");
   for (size_t i = 0; i < directions.size() && i < scan.inputs.size(); ++i)
@@ -167,7 +182,15 @@ void from_onnx_8(const OnnxNode& n, Builder& g) {
   const ValueId goes_on = g.body_input("goes_on", tensor_of(Elem::Bool, {}));
   for (ValueId& id : scan.states) id = pick_value(g, id, i);
   for (ValueId& id : scan.inputs) id = pick_value(g, id, i);
+  const ValueId longest = n.has(0) ? m.reshape(m.extent(scan.inputs[0], 0), {1}) : kNoValue;
+  if (n.has(0)) {
+    const ValueId length = m.reshape(pick_value(g, n.in(0), i), {1});
+    for (ValueId& id : scan.inputs) id = shortened(m, id, length);
+  }
   std::vector<ValueId> outputs = run(scan, g);
+  if (n.has(0))
+    for (size_t k = scan.states.size(); k < outputs.size(); ++k)
+      outputs[k] = lengthened(m, outputs[k], longest);
   outputs.insert(outputs.begin(), goes_on);
   const size_t results = outputs.size() - 1;
   std::vector<Function> bodies;

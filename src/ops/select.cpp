@@ -108,7 +108,7 @@ std::span<const OpDef> select_ops() {
                  .infer = infer_clip,
                  .algorithms = {{.name = "direct", .define = define_clip}},
                  .onnx = {{.op = "Clip", .from = 11, .rule = clip_from_onnx},
-                          {.op = "Clip", .from = 6, .rule = clip_with_attributes, .to = 10}}}),
+                          {.op = "Clip", .rule = clip_with_attributes, .to = 10}}}),
       define_op({.name = "prelu",
                  .fusion = FusionKind::Injective,
                  .infer = infer_prelu,

@@ -33,8 +33,10 @@ struct SplitSequenceAttrs {
 struct ConcatSequenceAttrs {
   int64_t axis = 0;
   bool new_axis = false;
+  int64_t rank = 0;  // of items whose type does not tell it
   static constexpr auto fields = std::tuple{field("axis", &ConcatSequenceAttrs::axis),
-                                            field("new_axis", &ConcatSequenceAttrs::new_axis)};
+                                            field("new_axis", &ConcatSequenceAttrs::new_axis),
+                                            field("rank", &ConcatSequenceAttrs::rank)};
 };
 
 struct RankAttrs {
@@ -109,8 +111,15 @@ std::vector<Type> infer_split(const Call& call) {
 std::vector<Type> infer_concat(const Call& call) {
   const ConcatSequenceAttrs& attrs = call.attrs<ConcatSequenceAttrs>();
   const Type& element = *need_sequence(call, 0).element;
-  if (!element.tensor()) return {element};
-  TensorType out = *element.tensor();
+  TensorType out;
+  if (const UnrankedType* t = element.unranked())
+    out = {.elem = t->elem,
+           .shape = Shape(static_cast<size_t>(std::max<int64_t>(attrs.rank, 0))),
+           .strings = t->strings};
+  else if (element.tensor())
+    out = *element.tensor();
+  else
+    return {element};
   const int axis = normal_axis(call, attrs.axis, out.rank() + (attrs.new_axis ? 1 : 0));
   if (attrs.new_axis)
     out.shape.insert(out.shape.begin() + axis, Dim());
@@ -182,10 +191,38 @@ void split(const OnnxNode& n, Builder& g) {
              SplitSequenceAttrs{.axis = n.attr_int("axis", 0),
                                 .keepdims = n.attr_int("keepdims", 1) != 0});
 }
+
+/// Where only the run tells the rank of the items, that of the first one chooses:
+///   before   y = ConcatFromSequence(xs: seq<f32[*]>)
+///   after    y = if rank_of(xs[0]) == 1 {concat_from_sequence(xs) {rank = 1}} else {…}
 void concat(const OnnxNode& n, Builder& g) {
-  all_inputs(
-      n, g, "concat_from_sequence",
-      ConcatSequenceAttrs{.axis = n.attr_int("axis"), .new_axis = n.attr_int("new_axis", 0) != 0});
+  constexpr int64_t kMaxRank = 6;
+  ConcatSequenceAttrs attrs{.axis = n.attr_int("axis"), .new_axis = n.attr_int("new_axis", 0) != 0};
+  const ValueId items = n.need(0);
+  const SequenceType* type = g.type(items).sequence();
+  if (!type || !type->element->unranked())
+    return g.output(n, g.call(find_op("concat_from_sequence"), attrs, {items}));
+  const int64_t added = attrs.new_axis ? 1 : 0;
+  const ValueId first = g.call(find_op("sequence_at"), {}, {items, g.scalar(Elem::I64, 0)});
+  const ValueId rank = g.call(find_op("rank_of"), {}, {first});
+  Function last;
+  const int64_t least = std::max(attrs.axis, -attrs.axis - 1) + 1 - added;
+  for (attrs.rank = kMaxRank; attrs.rank >= 0; --attrs.rank) {
+    if (attrs.rank < std::min(least, kMaxRank)) break;
+    g.begin_body(str("rank ", attrs.rank));
+    Function way = g.end_body({g.call(find_op("concat_from_sequence"), attrs, {items})});
+    if (attrs.rank < kMaxRank) {
+      g.begin_body("other ranks");
+      const ValueId is_it =
+          g.call(op("equal"), {}, {rank, g.scalar(Elem::I64, static_cast<double>(attrs.rank))});
+      std::vector<Function> bodies;
+      bodies.push_back(std::move(way));
+      bodies.push_back(std::move(last));
+      way = g.end_body(g.calls(if_op(), {}, {is_it}, 1, std::move(bodies)));
+    }
+    last = std::move(way);
+  }
+  g.outputs(n, g.splice(std::move(last)));
 }
 
 /// What an optional of this type, or a sequence in it, is made of.

@@ -23,17 +23,18 @@ Dim clamp(const Dim& x, const Dim& least, const Dim& most) {
 }
 
 /// The elements of input i. Where only the run tells how many it has, they are as many as the other
-/// lists have; one when no list tells: a start that is a slice of i … i + 1 itself.
+/// lists have; one when it cannot be more: a start that is a slice of i … i + 1 itself.
 std::vector<Dim> list(const Call& call, size_t i) {
   if (call.rank(i) != 1 || ir::const_int(call.shape(i)[0])) return call.elements(i);
   std::optional<int64_t> count;
   for (size_t other = 1; other < call.inputs() && !count; ++other)
     if (call.has(other) && call.rank(other) == 1) count = ir::const_int(call.shape(other)[0]);
-  call.check(ir::eq(call.shape(i)[0], Dim(count.value_or(1))),
-             str("input ", i, " of Slice must have ", count.value_or(1),
-                 count.value_or(1) == 1 ? " element" : " elements"));
+  if (!count && call.proves(call.shape(i)[0] <= Dim(1))) count = 1;
+  if (!count) return call.elements(i);
+  call.check(ir::eq(call.shape(i)[0], Dim(*count)), str("input ", i, " of Slice must have ", *count,
+                                                        *count == 1 ? " element" : " elements"));
   std::vector<Dim> out;
-  for (int64_t k = 0; k < count.value_or(1); ++k) out.push_back(call.element(i, k));
+  for (int64_t k = 0; k < *count; ++k) out.push_back(call.element(i, k));
   return out;
 }
 
@@ -41,7 +42,7 @@ std::vector<Part> parts_of(const Call& call) {
   const std::vector<Dim> starts = list(call, 1), ends = list(call, 2);
   std::vector<Dim> axes, steps(starts.size(), Dim(1));
   for (size_t j = 0; j < starts.size(); ++j) axes.push_back(static_cast<int64_t>(j));
-  if (call.has(3)) axes = axes_of(call, 3, call.rank(0));
+  if (call.has(3)) axes = normal_axes(call, list(call, 3), call.rank(0));
   if (call.has(4)) steps = list(call, 4);
   if (starts.size() != ends.size() || starts.size() != axes.size() ||
       starts.size() != steps.size() || static_cast<int>(starts.size()) > call.rank(0))

@@ -212,6 +212,7 @@ bool import_on_strings(const OnnxNode& n, Builder& g) {
   if (!n.domain.empty() && n.domain != "ai.onnx") return false;
   const bool any =
       std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId id) { return is_strings(g, id); });
+  if (n.op == "Cast" && n.opset < 6) return false;  // its `to` is a text, and no type of strings
   if (n.op == "Cast" || n.op == "CastLike") {
     const bool to_strings =
         n.op == "Cast" ? n.attr_int("to", 0) == kOnnxString : is_strings(g, n.in(1));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/onnx_node.h"
+#include "ops/control.h"
 #include "ops/formula.h"
 #include "ops/ops.h"
 #include "support/str.h"
@@ -261,6 +262,67 @@ te::Tensor reshaped(const te::Tensor& t, const Shape& shape) {
     }
     return t.at(at);
   });
+}
+
+namespace {
+
+/// For what is known of the dimensions of `x`, outside of a rule of its operator.
+template <class F>
+auto about(Builder& g, ValueId x, F&& f) {
+  const std::vector<ValueId> inputs{x};
+  return f(Call(g.graph(), op("squeeze"), Attrs(), inputs, g.origin(), {}));
+}
+
+/// Is a dimension dropped because it is 1?
+ir::Expr is_dropped(const Call& call, const Dim& d) {
+  return call.proves(ir::ne(d, Dim(1))) ? ir::bool_imm(false) : call.simple(ir::eq(d, Dim(1)));
+}
+
+Dim count_left(const Call& call) {
+  Dim left = 0;
+  for (const Dim& d : call.shape(0)) left = left + choose(is_dropped(call, d), Dim(0), Dim(1));
+  return left;
+}
+
+}  // namespace
+
+std::pair<int, int> squeezed_ranks(Builder& g, ValueId x) {
+  return about(g, x, [](const Call& call) {
+    std::pair<int, int> out{0, 0};
+    for (const Dim& d : call.shape(0)) {
+      const ir::Expr dropped = is_dropped(call, d);
+      out.first += ir::is_false(dropped);
+      out.second += !ir::is_true(dropped);
+    }
+    return out;
+  });
+}
+
+ValueId squeezes_to(Builder& g, ValueId x, int rank) {
+  return holds(g, ir::eq(about(g, x, count_left), Dim(rank)));
+}
+
+ValueId squeezed(Builder& g, ValueId x, int rank) {
+  const Shape left = about(g, x, [&](const Call& call) {
+    const auto [least, most] = squeezed_ranks(g, x);
+    call.check(ir::eq(count_left(call), Dim(rank)),
+               str("the dimensions that are not 1 must be ", rank, " here"));
+    const Shape& in = call.shape(0);
+    Shape out, place;  // place: of every dimension among those that are left, -1 for one that is 1
+    Dim before = 0;
+    for (const Dim& d : in) {
+      const ir::Expr dropped = is_dropped(call, d);
+      const bool stays = ir::is_false(dropped) || (rank == most && !ir::is_true(dropped));
+      if (stays) out.push_back(d);
+      place.push_back(call.simple(choose(dropped, Dim(-1), before)));
+      before = call.simple(before + choose(dropped, Dim(0), Dim(1)));
+    }
+    if (rank == least || rank == most) return out;
+    out.clear();
+    for (int64_t k = 0; k < rank; ++k) out.push_back(call.extent(at_axis(place, in, k, Dim(1))));
+    return out;
+  });
+  return g.call(op("reshape"), ReshapeAttrs{true}, {x, g.formulas(left)});
 }
 
 std::span<const OpDef> view_ops() {

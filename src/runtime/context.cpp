@@ -188,8 +188,6 @@ bool Context::prepare() {
   const bool selected =
       select(allocator_, count, input_values_,
              [&](ValueId id) { return storage(id) == Storage::Input; }) &&
-      select(allocator_, count, entry_views_,
-             [&](ValueId id) { return storage(id) == Storage::View && facts.at_entry[id] != 0; }) &&
       select(allocator_, count, dynamic_values_, [&](ValueId id) {
         return storage(id) == Storage::Dynamic ||
                (facts.at_entry[id] == 0 && storage(id) != Storage::Output);

@@ -171,7 +171,7 @@ class Context {
   Array<Input> inputs_;
   Array<int64_t> input_dims_;
   Array<Output> outputs_;
-  Array<ValueId> input_values_, entry_views_, dynamic_values_;
+  Array<ValueId> input_values_, dynamic_values_;
   Memory arena_{}, workspace_{}, scratch_{};
 
   tw_host host_{};

@@ -122,11 +122,7 @@ tw_status Context::enter() {
   if (registers_.size() > 0)
     std::memcpy(registers_.data(), entry_registers_.data(), registers_.size() * sizeof(int64_t));
   if (const tw_status s = place_values(); s != TW_OK) return s;
-  if (const tw_status s = fill_outputs(); s != TW_OK) return s;
-  // Views of inputs and outputs move with them.
-  for (const ValueId id : entry_views_)
-    if (const tw_status s = define(id); s != TW_OK) return s;
-  return TW_OK;
+  return fill_outputs();
 }
 
 void Context::leave(tw_status status) {

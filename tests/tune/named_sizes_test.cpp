@@ -53,6 +53,15 @@ TEST(NamedSizes, KnowLikelyValuesByTheirFormulas) {
   EXPECT_EQ(sizes.func.symbols.at(0).likely, (std::vector<int64_t>{112, 160, 38}));
 }
 
+TEST(NamedSizes, AreNotLikelyToBeMoreThanTheyCan) {
+  const NamedSizes sizes = with_named_sizes(blocks_of(
+      "te t(A: f32[a, b, c, d, e, f, g]) where a in 1..999, b in 1..999, c in 1..999, d in 1..999, "
+      "e in 1..999, f in 1..999, g in 1..999 {\n"
+      "  Y[i in a, j in b, k in c, l in d, m in e, n in f, o in g] = exp(A[i, j, k, l, m, n, o])\n"
+      "  return Y\n}"));
+  ir::verify(sizes.func);
+}
+
 /// The parameters after a run at these values of the symbols.
 std::vector<std::vector<uint64_t>> results_of(const ir::LoopFunc& f,
                                               const std::vector<int64_t>& symbols) {

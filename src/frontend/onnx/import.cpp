@@ -136,7 +136,7 @@ graph::Graph read_model(Bytes bytes, std::shared_ptr<const void> owner,
       frame.add(input.name, g.input(std::string(input.name), types.type(input)), "the model");
   if (model.ir_version >= 4) inputs_with_defaults(main, types, g, importer, frame);
   types.refuse_unused_choices();
-  importer.nodes(main.node, frame);
+  importer.nodes(main.node, names_of(main.output), frame);
   for (const ValueInfoProto& output : main.output) {
     if (!frame.knows(output.name))
       refuse("frontend.onnx.dangling",

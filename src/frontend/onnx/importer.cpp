@@ -29,6 +29,12 @@ using graph::ValueId;
 
 }  // namespace
 
+Names names_of(const std::vector<ValueInfoProto>& values) {
+  Names out;
+  for (const ValueInfoProto& v : values) out.insert(v.name);
+  return out;
+}
+
 void Frame::add_initializers(const GraphProto& graph) {
   const auto add = [&](std::string_view name, auto tensor) {
     if (!initializers.emplace(name, tensor).second)
@@ -41,7 +47,10 @@ void Frame::add_initializers(const GraphProto& graph) {
 }
 
 void Frame::add(std::string_view name, ValueId value, const std::string& origin) {
-  if (initializers.contains(name) || !values.emplace(name, value).second)
+  bool taken = false;
+  for (const Frame* f = this; f; f = f->is_way ? f->outer : nullptr)
+    taken = taken || f->initializers.contains(name) || f->values.contains(name);
+  if (taken || !values.emplace(name, value).second)
     refuse("frontend.onnx.name_twice",
            str(origin, " makes the value `", shortened(name), "`, which is there already"),
            "every value of a graph has a name of its own: rename one of them");
@@ -73,13 +82,14 @@ class Importer::Subgraph : public graph::OnnxSubgraph {
     frame.top = around_.is_main() ? origin_ : around_.top;
     frame.place = str(" of a subgraph of ", frame.top);
     frame.calls = around_.calls;
+    frame.ways = around_.ways;
     g.begin_body(shortened(graph_.name));
     for (size_t i = 0; i < types.size(); ++i) {
       const std::string_view name = graph_.input[i].name;
       frame.add(name, g.body_input(shortened(name), types[i]), origin_);
     }
     frame.add_initializers(graph_);
-    importer_.nodes(graph_.node, frame);
+    importer_.nodes(graph_.node, names_of(graph_.output), frame);
     std::vector<ValueId> outputs;
     for (const ValueInfoProto& output : graph_.output) {
       if (!frame.knows(output.name))
@@ -109,7 +119,8 @@ Importer::Importer(graph::Builder& g, Tensors& tensors, const LocalFunctions& fu
       tensors_(tensors),
       functions_(functions),
       nodes_left_(40'000 + static_cast<int64_t>(file_size) / 12),
-      bytes_left_((int64_t{32} << 20) + 4 * static_cast<int64_t>(file_size)) {}
+      bytes_left_((int64_t{32} << 20) + 4 * static_cast<int64_t>(file_size)),
+      ways_left_(std::min<int64_t>(8'000 + static_cast<int64_t>(file_size) / 50, 20'000)) {}
 
 void Importer::count(const NodeProto& node, const std::string& origin) {
   nodes_left_ -= 1;
@@ -122,14 +133,22 @@ void Importer::count(const NodeProto& node, const std::string& origin) {
 
 ValueId Importer::find(std::string_view name, Frame& frame) {
   for (Frame* f = &frame; f; f = f->outer) {
-    const auto value = f->values.find(name);
-    if (value != f->values.end()) return value->second;
+    if (f->values.contains(name)) return known(name, frame);
     if (!f->initializers.contains(name)) continue;
     return f->values[name] =
                g_.constant(content(*f, name), f->is_main() ? std::string(name) : shortened(name));
   }
   require(false, "a name that the frame does not know");
   return kNoValue;
+}
+
+ValueId Importer::known(std::string_view name, const Frame& frame) const {
+  const auto here = frame.values.find(name);
+  if (here == frame.values.end() && (!frame.outer || frame.initializers.contains(name)))
+    return kNoValue;
+  const ValueId id = here != frame.values.end() ? here->second : known(name, *frame.outer);
+  const auto better = frame.better.find(id);
+  return better == frame.better.end() ? id : better->second;
 }
 
 graph::Constant Importer::content(const Frame& frame, std::string_view name) {
@@ -145,12 +164,14 @@ graph::Constant Importer::take_initializer(std::string_view name, Frame& frame) 
   return out;
 }
 
-void Importer::nodes(const std::vector<NodeProto>& nodes, Frame& frame) {
+void Importer::nodes(const std::vector<NodeProto>& nodes, const Names& results, Frame& frame) {
   const auto outside = [&](std::string_view name) { return frame.knows(name); };
-  for (const NodeProto* node : order_.sorted(nodes, frame.place, outside)) this->node(*node, frame);
+  NodesLeft left = order_.sorted(nodes, frame.place, outside);
+  std::ranges::reverse(left);
+  while (!left.empty()) next(left, results, frame);
 }
 
-void Importer::node(const NodeProto& node, Frame& frame) {
+OnnxNode Importer::read(const NodeProto& node, Frame& frame, Subgraphs& subgraphs) {
   OnnxNode out;
   out.origin.text = origin_text(node, frame.place);
   count(node, out.origin.text);
@@ -162,81 +183,39 @@ void Importer::node(const NodeProto& node, Frame& frame) {
     out.inputs.push_back(name.empty() ? kNoValue : find(name, frame));
   for (const std::string_view name : node.output)
     out.outputs.push_back(frame.is_main() ? std::string(name) : shortened(name));
-  Subgraphs subgraphs;
   for (const AttributeProto& a : node.attribute)
     if (std::optional<OnnxAttr> value = attribute(a, frame, out.origin.text, subgraphs))
       out.attributes.emplace_back(a.name, std::move(*value));
+  return out;
+}
 
+void Importer::node(const NodeProto& node, Frame& frame) {
+  Subgraphs subgraphs;
+  const OnnxNode read = this->read(node, frame, subgraphs);
   std::vector<ValueId> results;
   if (const FunctionProto* f = functions_.called_by(node)) {
-    results = call(*f, out, frame);
+    results = call(*f, read, frame);
   } else {
-    const graph::OnnxRule* rule = ops::onnx_rule(out.domain, out.op, out.opset);
+    const graph::OnnxRule* rule = ops::onnx_rule(read.domain, read.op, read.opset);
     require(rule, "the survey lets no unknown operator pass");
-    g_.set_origin(out.origin);
-    results = by_rank(out, *rule);
+    g_.set_origin(read.origin);
+    if (!ops::import_on_strings(read, g_)) rule->rule(read, g_);
+    results = g_.take_results();
   }
+  add_results(node, read, results, frame);
+}
+
+void Importer::add_results(const NodeProto& node, const OnnxNode& read,
+                           const std::vector<ValueId>& results, Frame& frame) {
   for (size_t i = 0; i < node.output.size(); ++i) {
     if (node.output[i].empty()) continue;
     if (i >= results.size() || results[i] == kNoValue)
       refuse("frontend.onnx.outputs",
-             str(out.origin.text, " gives no result ", i, ", which the model calls `",
+             str(read.origin.text, " gives no result ", i, ", which the model calls `",
                  shortened(node.output[i]), "`"),
              "check how many results the operator has in this opset");
-    frame.add(node.output[i], results[i], out.origin.text);
+    frame.add(node.output[i], results[i], read.origin.text);
   }
-}
-
-/// The results of the node's operator. Where only the run tells the rank of an input, there is a
-/// way for each rank that the operator takes:
-///   before   y = Relu(x: f32[*])
-///   after    y = if rank_of(x) == 0 {relu(ranked(x) {rank = 0})} else {if rank_of(x) == 1 {…}}
-std::vector<ValueId> Importer::by_rank(const OnnxNode& node, const graph::OnnxRule& rule) {
-  constexpr int64_t kMaxRank = 6;
-  const auto is_unranked = [&](ValueId id) { return id != kNoValue && g_.type(id).unranked(); };
-  const auto unranked = std::ranges::find_if(node.inputs, is_unranked);
-  if (unranked == node.inputs.end() || ops::takes_any_rank(node)) {
-    if (!ops::import_on_strings(node, g_)) rule.rule(node, g_);
-    return g_.take_results();
-  }
-  const ValueId x = *unranked, rank = g_.call(ops::op("rank_of"), {}, {x});
-  std::vector<std::pair<int64_t, graph::Function>> ways;
-  std::optional<Error> problem;
-  for (int64_t r = 0; r <= kMaxRank; ++r) {
-    if (--ways_left_ < 0)
-      refuse("frontend.onnx.unknown_rank",
-             str("too many nodes work on tensors whose rank only the run tells, at ",
-                 node.origin.text),
-             "declare the shapes of the model's inputs, with names for dimensions that vary");
-    const graph::Builder::Checkpoint before = g_.checkpoint();
-    g_.begin_body(str("rank ", r));
-    try {
-      const graph::OpDef& op = ops::op("ranked");
-      const ValueId known = g_.call(op, op.read_attrs({{"rank", r}}), {x});
-      OnnxNode same = node;
-      std::ranges::replace(same.inputs, x, known);
-      const std::vector<ValueId> results = by_rank(same, rule);
-      ways.emplace_back(r, g_.end_body(results));
-    } catch (const Error& e) {
-      g_.end_body({});
-      g_.rollback(before);
-      problem.emplace(e);
-    }
-  }
-  if (ways.empty()) throw *problem;
-  graph::Function last = std::move(ways.back().second);  // it refuses other ranks
-  const size_t results = last.outputs.size();
-  for (size_t i = ways.size() - 1; i-- > 0;) {
-    g_.begin_body("other ranks");
-    const ValueId is_it = g_.call(
-        ops::op("equal"), {}, {rank, g_.scalar(ir::Elem::I64, static_cast<double>(ways[i].first))});
-    std::vector<graph::Function> bodies;
-    bodies.push_back(std::move(ways[i].second));
-    bodies.push_back(std::move(last));
-    last = g_.end_body(g_.calls(ops::op("if"), {}, {is_it}, results, std::move(bodies)));
-  }
-  g_.outputs(node, g_.splice(std::move(last)));
-  return g_.take_results();
 }
 
 /// The results of the function's nodes, made where it is called.
@@ -261,6 +240,7 @@ std::vector<ValueId> Importer::call(const FunctionProto& f, const OnnxNode& call
   body.top = frame.is_main() ? call.origin.text : frame.top;
   body.place = str(" of function \"", name, "\" for ", body.top);
   body.calls = frame.calls + 1;
+  body.ways = frame.ways;
   Subgraphs subgraphs;
   for (const AttributeProto& a : f.attribute_proto)  // defaults
     if (!attributes.contains(a.name))
@@ -268,7 +248,7 @@ std::vector<ValueId> Importer::call(const FunctionProto& f, const OnnxNode& call
         attributes.emplace(a.name, std::move(*value));
   for (size_t i = 0; i < f.input.size(); ++i)
     body.add(f.input[i], i < call.inputs.size() ? call.inputs[i] : kNoValue, call.origin.text);
-  nodes(f.node, body);
+  nodes(f.node, Names(f.output.begin(), f.output.end()), body);
   std::vector<ValueId> results;
   for (const std::string_view output : f.output) {
     if (!body.knows(output))

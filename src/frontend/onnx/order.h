@@ -19,8 +19,10 @@ class NodeOrder {
   std::vector<const NodeProto*> sorted(const std::vector<NodeProto>& nodes, std::string_view place,
                                        FunctionRef<bool(std::string_view)> outside);
 
- private:
+  /// Names that the node uses: its inputs, and what its subgraphs take from around them.
   std::vector<std::string_view> uses_of(const NodeProto& node);
+
+ private:
   const std::vector<std::string_view>& free_names(const GraphProto& graph);
 
   std::unordered_map<const GraphProto*, std::vector<std::string_view>> free_;

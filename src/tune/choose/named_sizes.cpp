@@ -82,11 +82,14 @@ class Naming {
       name += "_";
     const arith::Interval range = context_.bounds(formula);
     const int64_t divisor = std::max<int64_t>(context_.divisor(formula), 1);
+    const int64_t most = std::clamp(kMostPlaces, range.lo, range.hi);
+    std::vector<int64_t> likely = sizes_.samples(formula);
+    std::erase_if(likely, [&](int64_t n) { return n < range.lo || n > most || n % divisor != 0; });
     return {.var = ir::Var(name),
             .min = range.lo,
-            .max = std::clamp(kMostPlaces, range.lo, range.hi),
+            .max = most,
             .divisor = divisor,
-            .likely = sizes_.samples(formula)};
+            .likely = std::move(likely)};
   }
 
   /// Symbols that nothing mentions any more are gone.
