@@ -59,11 +59,12 @@ void dynamic_lstm_from_onnx(const OnnxNode& n, Builder& g) {
     if (g.tensor(n.need(i)).rank() != 3)
       n.refuse("ops.dynamic_lstm.rank", str("input ", i, " is ", print(g.type(n.in(i)))),
                "give [times, batch, inputs], and weights of [directions, …, 4 * hidden]");
-  const int64_t directions = m.constant_extent(n.in(R), 0, "R"),
-                hidden = m.constant_extent(n.in(R), 1, "R"), columns = kGates * hidden;
-  if (m.constant_extent(n.in(R), 2, "R") != columns)
+  std::vector<int64_t> extents;  // [directions, hidden, 4 * hidden]
+  for (const Dim& d : g.tensor(n.in(R)).shape) extents.push_back(ir::const_int(d).value_or(0));
+  const int64_t directions = extents[0], hidden = extents[1], columns = kGates * hidden;
+  if (directions < 1 || hidden < 1 || extents[2] != columns)
     n.refuse("ops.dynamic_lstm.rank", str("input 2 is ", print(g.type(n.in(R)))),
-             "give weights of [directions, hidden, 4 * hidden]");
+             "give weights of [directions, hidden, 4 * hidden], and declare their shape");
   const auto wide = [&](size_t i) { return of_columns(m, n.in(i), directions, columns); };
 
   const std::vector<ValueId> x = g.calls(dynamic_quantize_op(), {}, {n.in(X)}, 3);
