@@ -302,7 +302,7 @@ typedef struct tw_image {
  * thread. */
 typedef tw_status (*tw_image_decoder)(tw_image* image);
 
-/* Who decodes what is no BMP, PGM or PPM, in all contexts. NULL: the plug-in again, which the
+/* Who decodes what is no BMP, PBM, PGM or PPM, in all contexts. NULL: the plug-in again, which the
  * runtime loads when it first needs it: libtilewright_images.so.0, by dlopen and its name, so from
  * where the run-time linker looks for libraries of the file that holds the runtime. */
 TW_API void tw_set_image_decoder(tw_image_decoder decoder);
