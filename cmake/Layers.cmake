@@ -13,6 +13,9 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 execute_process(COMMAND ${Python3_EXECUTABLE} ${layer_table} --cmake
                 OUTPUT_VARIABLE layer_text COMMAND_ERROR_IS_FATAL ANY)
 cmake_language(EVAL CODE "${layer_text}")  # sets TW_LAYERS and TW_USES_<layer>
+if(NOT TW_IMAGE_LIBRARIES_FOUND)
+  list(REMOVE_ITEM TW_LAYERS images)
+endif()
 
 set(TW_COMMON_HEADERS ${PROJECT_SOURCE_DIR}/src/ir/build.h ${PROJECT_SOURCE_DIR}/src/ir/rewrite.h)
 # Layers of many small files, with what all of them read beside that.
@@ -119,7 +122,7 @@ function(tw_add_layers)
 
   foreach(layer ${TW_LAYERS})
     tw_libraries_of(uses ${TW_USES_${layer}})
-    if(layer STREQUAL "runtime" OR layer STREQUAL "module" OR layer STREQUAL "vdla")
+    if(layer MATCHES "^(runtime|module|vdla|images)$")
       list(TRANSFORM uses REPLACE "^tw_support$" tw_support_bare)
       tw_without_exceptions(tw_${layer})
     endif()
@@ -131,7 +134,9 @@ function(tw_add_layers)
 
   tw_libraries_of(cli ${TW_USES_cli})
   set(TW_CLI_LAYERS ${cli} PARENT_SCOPE)
-  tw_libraries_of(everything ${TW_LAYERS})
+  set(linked ${TW_LAYERS})
+  list(REMOVE_ITEM linked images)  # it is loaded
+  tw_libraries_of(everything ${linked})
   set(TW_EVERYTHING ${everything} PARENT_SCOPE)
 endfunction()
 

@@ -63,6 +63,8 @@ function(tw_add_runtime_library)
       PRIVATE $<BUILD_INTERFACE:tw_module> $<BUILD_INTERFACE:tw_support_bare> PUBLIC Threads::Threads m)
     target_link_options(tilewright_runtime PRIVATE -Wl,--no-undefined -Wl,--as-needed -Wl,--gc-sections -Wl,-O1
       -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/runtime.map)
+    tw_finds_plugin(tilewright_runtime)
+    set_target_properties(tilewright_runtime PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
     target_include_directories(tilewright_runtime INTERFACE
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
     list(APPEND libraries tilewright_runtime)

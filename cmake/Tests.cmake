@@ -14,6 +14,7 @@ set(TW_TESTS_USE_target te schedule lower runtime)
 set(TW_TESTS_USE_runtime module support)
 set(TW_TESTS_USE_module support)
 set(TW_TESTS_USE_vdla support)
+set(TW_TESTS_USE_images runtime module support)
 
 # What a fuzzer driven by libFuzzer reads with: it is built for that alone.
 set(TW_FUZZ_USES_parse ir)
@@ -21,7 +22,7 @@ set(TW_FUZZ_USES_module runtime module support)
 set(TW_FUZZ_USES_onnx frontend)
 
 # Layers whose tests feed hostile bytes to a reader: `make test` runs them under sanitizers too.
-set(TW_UNTRUSTED support ir module runtime frontend)
+set(TW_UNTRUSTED support ir module runtime frontend images)
 
 # What tests that know the loop IR read.
 set(TW_TEST_HEADERS graph/graph.h ir/interpret/interpret.h ir/parse.h ir/print.h schedule/schedule.h te/te.h)
@@ -37,7 +38,7 @@ function(tw_test_program name folder)
   if(name STREQUAL "test_ir")
     list(TRANSFORM TW_TEST_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/src/)
     tw_precompile(${name} <gtest/gtest.h> <random> ${TW_COMMON_HEADERS} ${TW_TEST_HEADERS})
-  elseif(NOT folder MATCHES "^(support|module|runtime|vdla)$")
+  elseif(NOT folder MATCHES "^(support|module|runtime|vdla|images)$")
     tw_precompile_as(${name} test_ir)
   elseif(files GREATER 3)
     tw_precompile(${name} <gtest/gtest.h>)
@@ -67,6 +68,9 @@ function(tw_add_tests)
     cmake_path(GET folder FILENAME name)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
     list(FILTER sources EXCLUDE REGEX "/tests/(common|fuzz|target/llvm)/")
+    if(name STREQUAL "images" AND NOT TARGET tw_images)
+      set(sources "")
+    endif()
     if(sources)
       if(name IN_LIST TW_LAYERS)
         tw_libraries_of(link ${name} ${TW_TESTS_USE_${name}})
@@ -82,6 +86,9 @@ function(tw_add_tests)
 
   if(TARGET test_arith)  # the rules of the simplifier are proved, not sampled
     target_link_libraries(test_arith PRIVATE z3)
+  endif()
+  if(TARGET test_images)  # checksums of PNG
+    target_link_libraries(test_images PRIVATE ZLIB::ZLIB)
   endif()
 
   # Kernels for the tests of modules, linked like the compiler's: nothing but themselves.
@@ -99,7 +106,7 @@ function(tw_add_tests)
 
   if(TARGET tilewright_runtime)
     add_test(NAME runtime.Library.NeedsNothingButTheCLibrary
-      COMMAND sh -c "! readelf -d $<TARGET_FILE:tilewright_runtime> | grep -E 'NEEDED.*(stdc|gcc|LLVM)'")
+      COMMAND sh -c "! readelf -d $<TARGET_FILE:tilewright_runtime> | grep -E 'NEEDED.*(stdc|gcc|LLVM|jpeg|png|tiff|webp|openjp2|images)'")
   endif()
 
   file(GLOB_RECURSE llvm_sources CONFIGURE_DEPENDS ${tests}/target/llvm/*.cpp)

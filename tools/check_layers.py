@@ -24,6 +24,7 @@ LAYERS = {
     "vdla": [],
     "module": [],
     "runtime": ["module", "vdla"],
+    "images": [],
     "target": ["lower", "ir", "runtime", "vdla"],
     "tune": ["te", "ir", "arith", "schedule", "lower", "target", "runtime"],
     "fleet": ["tune", "runtime", "module"],
@@ -37,6 +38,7 @@ CONFINED = {
     r"(llvm|llvm-c|lld|clang|mlir)/": "src/target/llvm/",
     r"xgboost/": "src/tune/model/",
     r"google/protobuf/": "src/nowhere/",
+    r"(jpeglib|png|tiffio|openjpeg)\.h|webp/": "src/images/",
 }
 
 # Files are written by one class, which loses nothing when the disk is full; a cache and logs of

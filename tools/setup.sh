@@ -13,6 +13,7 @@ packages=(
   llvm-22-dev clang-22 lld-22 clang-format-22 libclang-rt-22-dev zlib1g-dev libzstd-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev libspdlog-dev
   libsqlite3-dev  # tuning records
+  libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev  # the runtime's plug-in for images
   libgtest-dev libbenchmark-dev libz3-dev
   libxgboost-dev  # the cost model of the tuner; its library is loaded when tuning starts
   chromium-headless-shell  # the page of `explain --html`

@@ -283,6 +283,40 @@ TW_API void tw_cancel(tw_context* context);
 TW_API tw_status tw_output(tw_context* context, int32_t index, tw_tensor* view);
 TW_API tw_status tw_output_value(tw_context* context, int32_t index, tw_value** value);
 
+/* ---- images ---- */
+
+/* An encoded image that a model's ImageDecoder is given, and where its pixels go. */
+#define TW_IMAGE_VERSION 1
+typedef struct tw_image {
+  int32_t version;  /* of this record: TW_IMAGE_VERSION */
+  int32_t channels; /* 3: red, green, blue; 1: grey */
+  const uint8_t* data;
+  size_t bytes;
+  /* Memory for height * width * channels samples of a byte, row by row; NULL when there is none.
+   * Called at most once. */
+  uint8_t* (*pixels)(void* user, int64_t height, int64_t width);
+  void* user;
+  tw_allocator memory; /* the context's, for what else the decoder needs */
+  char message[256];   /* what went wrong */
+} tw_image;
+
+/* TW_OK; TW_BAD_INPUT when the bytes are no image that can be decoded, for which the operator gives
+ * an image without pixels, as ONNX says; anything else ends the run with `message`. Called by any
+ * thread. */
+typedef tw_status (*tw_image_decoder)(tw_image* image);
+
+/* Who decodes what is no BMP, PBM, PGM or PPM, in all contexts. NULL: the plug-in again, which the
+ * runtime loads when it first needs it: libtilewright_images.so.0, by dlopen and its name, so from
+ * where the run-time linker looks for libraries of the file that holds the runtime. */
+TW_API void tw_set_image_decoder(tw_image_decoder decoder);
+
+/* In libtilewright_images, not in the runtime: decodes JPEG, PNG, TIFF, WebP and JPEG 2000 of up to
+ * 2^28 pixels. A program that is linked without dlopen links libtilewright_images.a instead and
+ * hands this function to tw_set_image_decoder. */
+TW_API tw_status tw_decode_image(tw_image* image);
+
+/* ---- watching ---- */
+
 /* Told after every kernel and host operator of a run: for traces and profiles. */
 typedef struct tw_event {
   const char* name;

@@ -97,6 +97,7 @@ void emit_library(const Module& module, const fs::path& path, const std::string&
     run(with({"-shared", "-o", library, in_folder(name + ".o"), in_folder("runtime.o"), "-lm",
               "-lpthread", "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-Wl,--as-needed",
               "-Wl,--gc-sections", "-Wl,-soname," + path.filename().string(),
+              "-Wl,-rpath,$ORIGIN",  // the plug-in for images may lie beside it
               "-Wl,--version-script=" + in_folder("exports")}));
   } else {
     const auto ar = run_program(with({"-print-prog-name=ar"}));

@@ -12,6 +12,8 @@
 namespace tilewright::runtime {
 namespace {
 
+constexpr size_t kTextBytes = 768;
+
 uint64_t two_words(const uint32_t* words) { return uint64_t{words[1]} << 32 | words[0]; }
 
 }  // namespace
@@ -183,12 +185,21 @@ tw_status HostCall::output(uint32_t i, Value* value) {
 BlockPool& HostCall::pool() { return context_.pool(); }
 
 tw_status HostCall::fail(const char* format, ...) {
-  char text[512];
+  char text[kTextBytes];
   va_list args;
   va_start(args, format);
   std::vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  status_ = context_.fail(TW_RUN_FAILED, "host operator `%s`: %s", name(), text);
+  return fail(TW_RUN_FAILED, "%s", text);
+}
+
+tw_status HostCall::fail(tw_status status, const char* format, ...) {
+  char text[kTextBytes];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  status_ = context_.fail(status, "host operator `%s`: %s", name(), text);
   return status_;
 }
 

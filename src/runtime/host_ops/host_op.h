@@ -93,6 +93,7 @@ class HostCall {
   BlockPool& pool();
   /// Ends the run with this text; the operator's name comes before it.
   [[gnu::format(printf, 2, 3)]] tw_status fail(const char* format, ...);
+  [[gnu::format(printf, 3, 4)]] tw_status fail(tw_status status, const char* format, ...);
   /// What the failed part of the call said.
   tw_status status() const { return status_; }
 
