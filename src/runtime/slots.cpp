@@ -130,7 +130,10 @@ tw_status Context::memory_for(ValueId id, Slot& slot, int64_t bytes, bool keep_c
         copy && slot.bytes < INT64_MAX / 4 ? std::max(bytes, 2 * slot.bytes) : bytes;
     if (!copy) clear(slot);  // before it asks for more
     block = pool_->get(wanted);
-    if (block == nullptr) return no_memory("tensor", value_name(id), bytes);
+    if (block == nullptr) {
+      const char* name = value_name(id);
+      return no_memory(name != nullptr ? "tensor" : "a tensor", name, bytes);
+    }
     if (copy)
       std::memcpy(block->data(), slot.data, static_cast<size_t>(std::min(bytes, slot.bytes)));
     if (slot.block != nullptr) slot.block->release();

@@ -325,7 +325,7 @@ TEST(ImageDecoder, TakesMemoryFromTheContext) {
     most = bytes;
     return error_of([&] { decoded({'?'}, kRgb, &small); });
   };
-  EXPECT_TRUE(contains(with(1 << 20), "out of memory: no memory for a tensor of 3145728 bytes"));
+  EXPECT_TRUE(contains(with(1 << 20), "no memory for tensor `image` of 3145728 bytes"));
   EXPECT_EQ(with(1 << 23), "out of memory: host operator `image_decode`: no scratch");
   EXPECT_EQ(with(1 << 26), "no error");
 }
