@@ -15,7 +15,8 @@ using namespace graph;
 
 using Sizes = std::vector<int64_t>;
 
-const Sizes kBatches = {1, 4, 16}, kPixels = {224, 320, 75}, kLengths = {128, 77, 300};
+const Sizes kBatches = {1, 4, 16}, kPixels = {224, 320, 75}, kLengths = {128, 77, 300},
+            kPictures = {16, 8, 32};  // of a film
 
 /// What people call a batch or a length; nothing for other names.
 Sizes of_name(std::string name) {
@@ -35,8 +36,10 @@ Sizes of_axis(size_t rank, int axis) {
 
 /// The likely sizes of an input's dimension, as far as its name and place tell.
 Sizes of_input(const Graph& graph, const ir::Symbol& symbol, const FromInput& in) {
+  const size_t rank = graph.type(in.input).tensor()->shape.size();
+  if (rank == 5 && in.axis == 2) return kPictures;
   const Sizes named = of_name(symbol.var.name());
-  return named.empty() ? of_axis(graph.type(in.input).tensor()->shape.size(), in.axis) : named;
+  return named.empty() ? of_axis(rank, in.axis) : named;
 }
 
 /// Of the sizes that follow from a dimension of `n`, the least.

@@ -51,7 +51,8 @@ bool hands_on(std::string_view op);
 bool ranks_differ(const graph::Builder& g, const graph::Function& a, const graph::Function& b);
 
 /// Lets a run be refused whose condition, a bool of one element, is another.
-void require_condition(graph::Builder& g, graph::ValueId condition, bool value);
+void require_condition(graph::Builder& g, graph::ValueId condition, bool value,
+                       const std::string& why = {});
 
 /// The type of a value that is one of two; null dims where they differ. Nothing when no value can
 /// be both, such as a tensor and a sequence.

@@ -32,6 +32,16 @@ TEST(LikelySizes, AreLengthsAndBatches) {
   EXPECT_EQ(sizes_of(g, "frames"), (std::vector<int64_t>{256, 154, 600}));
 }
 
+TEST(LikelySizes, AreFewPicturesOfAFilm) {
+  const graph::Graph g = graph::parse(
+      "symbol frames in 0..1000 = dim(%x, 2) symbol h in 0..1000 = dim(%x, 3)"
+      " graph main(%x: f32[1, 3, frames, h, 64]) { %y: f32[1, 3, frames, h, 64] = relu(%x) "
+      "return %y }",
+      ops::find);
+  EXPECT_EQ(sizes_of(g, "frames"), (std::vector<int64_t>{16, 8, 32}));
+  EXPECT_EQ(sizes_of(g, "h"), (std::vector<int64_t>{224, 320, 75}));
+}
+
 TEST(LikelySizes, LeaveEnoughForWhatFollows) {
   const graph::Graph g = sound("(samples - 256) / 128 + 1");
   EXPECT_EQ(sizes_of(g, "samples"), (std::vector<int64_t>{512, 616, 600}));

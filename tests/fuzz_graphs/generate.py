@@ -45,17 +45,18 @@ def any_graph(g):
 
 
 #        kind: (share, what makes the graph, how it is run)
-KINDS = {"any": (15, any_graph, ""), "bf16": (3, narrow.graph, "bf16"), "in range": (1, lambda g: indices.indexed(g, False), ""),
+KINDS = {"any": (15, any_graph, ""), "free": (5, any_graph, ""), "bf16": (3, narrow.graph, "bf16"), "in range": (1, lambda g: indices.indexed(g, False), ""),
          "out of range": (1, lambda g: indices.indexed(g, True), "refusal")}
 
 
 def generate(seed):
-    """(model, inputs, inputs of other sizes or None)"""
+    """(model, inputs, inputs of other sizes)"""
     kind, = random.Random(f"kind {seed}").choices(list(KINDS), [share for share, _, _ in KINDS.values()])
     _, fill, how = KINDS[kind]
-    g = Graph(seed)
+    g = Graph(seed, free=kind == "free")
     fill(g)
     model, feeds = g.model()
     if how:
         helper.set_model_props(model, {HOW: how})
-    return model, feeds, g.other_feeds(feeds, g.rng) if kind == "any" else None
+    others = {"any": 1, "free": 2}.get(kind, 0)
+    return model, feeds, g.other_feeds(feeds, g.rng, others)

@@ -56,13 +56,15 @@ def names_read(nodes):
 
 
 class Graph:
-    def __init__(self, seed):
+    def __init__(self, seed, free=False):
+        """`free`: most extents are symbols, and lists of integers may come as inputs, so that only a run tells shapes."""
         self.rng = random.Random(seed)
+        self.free = free
         self.opset = self.rng.choice([13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23])
         self.float = self.rng.choices(FLOATS, [8, 1, 1])[0]
         self.nodes, self.initializers, self.inputs, self.values = [], [], [], []
         self.symbols = {}   # name: extent
-        self.feeds = {}
+        self.feeds, self.fixed = {}, set()  # `fixed`: inputs whose numbers stay as they are
         self.leaves = []    # of sizes that only a run can tell: outputs, never operands
         self.count = 0
 
@@ -79,7 +81,8 @@ class Graph:
         return name
 
     def ints(self, values):
-        return self.constant(np.array(values, np.int64).reshape(len(values)))
+        array = np.array(values, np.int64).reshape(len(values))
+        return self.fixed_input("i64", array) if self.free and self.rng.random() < 0.3 else self.constant(array)
 
     def weight(self, elem, shape, bound=2.0):
         return self.constant(data(self.rng, elem, shape, bound))
@@ -89,7 +92,7 @@ class Graph:
         name = f"x{len(self.inputs)}"
         declared = []
         for extent in shape:
-            if self.rng.random() < 0.35:
+            if self.rng.random() < (0.8 if self.free else 0.35):
                 known = [s for s, e in self.symbols.items() if e == extent]
                 symbol = self.rng.choice(known) if known and self.rng.random() < 0.7 else f"n{len(self.symbols)}"
                 self.symbols[symbol] = extent
@@ -107,6 +110,7 @@ class Graph:
         name = f"x{len(self.inputs)}"
         self.inputs.append((name, elem, list(array.shape)))
         self.feeds[name] = array
+        self.fixed.add(name)
         return name
 
     def node(self, op, inputs, outputs=1, **attributes):
@@ -146,9 +150,13 @@ class Graph:
                                   ir_version=11 if self.opset > 22 else 10)
         return model, {i.name: self.feeds[i.name] for i in inputs}
 
-    def other_feeds(self, feeds, rng):
-        """The same inputs with other extents for the symbols: a run that need not be valid."""
-        extents = {s: rng.choice([0, 1, 2, 3, 5, 9, 16, 20]) for s in self.symbols}
+    def other_feeds(self, feeds, rng, count):
+        """The same inputs with other extents for the symbols, so many times: runs that need not be valid."""
         if not any(isinstance(d, str) for n, _, dims in self.inputs if n in feeds for d in dims):
-            return None
-        return {n: data(rng, e, [extents.get(d, d) for d in dims]) for n, e, dims in self.inputs if n in feeds}
+            return []
+        out = []
+        for _ in range(count):
+            extents = {s: rng.choice([0, 1, 2, 3, 5, 9, 16, 20]) for s in self.symbols}
+            out.append({n: feeds[n] if n in self.fixed else data(rng, e, [extents.get(d, d) for d in dims])
+                        for n, e, dims in self.inputs if n in feeds})
+        return out

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs, compared with ONNX Runtime. Some run with products of bf16, in some an index is out of range: those must fail.
+"""Random graphs, compared with ONNX Runtime, at up to three sizes. Some run with products of bf16, in some an index is out of range: those must fail.
 
     run.py [--count N] [--seed FIRST] [--jobs N] [--save FOLDER]    graphs of the seeds FIRST, FIRST + 1, …
     run.py --repro FILE.onnx                                       one saved graph, with its inputs in FILE.npz

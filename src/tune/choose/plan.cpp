@@ -411,19 +411,21 @@ TileLoop tiles_of(const LoopRef& loop, const ir::BlockIter& iter, int64_t size,
   return {loop, (sizes.of(iter.extent) + size - 1) / size, known && *known % size == 0};
 }
 
-size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec, bool by_reuse) {
+size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec, bool by_reuse,
+                         size_t first) {
   const int64_t wanted = 4 * std::max(spec.cores, 4);
   int64_t tasks = 1;
   size_t count = 0;
-  while (count < loops.size() && loops[count].exact && tasks < wanted)
+  while (count < first || (count < loops.size() && loops[count].exact && tasks < wanted))
     tasks *= loops[count++].count;
-  if (tasks >= wanted) return count;
-  if (count == 0 && !loops.empty() && loops[0].count >= wanted) return 1;  // enough by itself
-  const auto largest = std::ranges::max_element(loops, {}, &TileLoop::count);
-  if (count > 0 && (by_reuse || largest->exact || largest->count < 2 * tasks)) return count;
-  if (by_reuse) return 1;
-  std::rotate(loops.begin(), largest, largest + 1);
-  return 1;
+  if (tasks >= wanted || count == loops.size()) return count;
+  if (count == 0 && loops[0].count >= wanted) return 1;  // enough by itself
+  const auto begin = loops.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto largest = std::ranges::max_element(begin, loops.end(), {}, &TileLoop::count);
+  if (count > first && (by_reuse || largest->exact || largest->count < 2 * tasks)) return count;
+  if (by_reuse) return first + 1;
+  std::rotate(begin, largest, largest + 1);
+  return first + 1;
 }
 
 size_t run_in_threads(Schedule& s, const std::vector<TileLoop>& loops, size_t count, double work) {

@@ -77,9 +77,9 @@ TileLoop tiles_of(const schedule::LoopRef& loop, const ir::BlockIter& iter, int6
 
 /// Puts the loops in an order in which the first few, whose number it gives, occupy all threads as
 /// one loop. A loop with a tile that is cut short cannot be fused: its tail could not be told apart
-/// any more. `by_reuse`: the order stays.
+/// any more. `by_reuse`: the order stays. The loops before `first` stay the outermost.
 size_t order_for_threads(std::vector<TileLoop>& loops, const ir::TargetSpec& spec,
-                         bool by_reuse = false);
+                         bool by_reuse = false, size_t first = 0);
 /// Fuses the first loops and runs them in parallel, when there is work enough. Gives how many loops
 /// fewer there are.
 size_t run_in_threads(schedule::Schedule& s, const std::vector<TileLoop>& loops, size_t count,

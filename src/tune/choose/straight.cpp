@@ -66,6 +66,36 @@ static void prefetch_panels(Schedule& s, const Stage& stage, const Plan& plan, c
     attempt(s, [&] { s.prefetch_next(terms, panels.loop, plan.panels, kSecondCache); });
 }
 
+namespace {
+
+/// Is the iterator part of an index that others are part of, so that neighbours share elements?
+bool in_window(const ir::Expr& factor, const ir::Var& x) {
+  bool found = false;
+  ir::walk(factor, [&](const ir::Load& l) {
+    for (const ir::Expr& e : l.indices) found = found || (ir::uses(e, x) && !(e == x));
+  });
+  return found;
+}
+
+/// Does only the run know how far the iterator goes, and is what one of the factors has for each of
+/// its places more than the second cache keeps beside the other? Then it is read once for each.
+bool is_large_batch(const Stage& stage, size_t iter, const Sizes& sizes,
+                    const ir::TargetSpec& spec) {
+  const auto& iters = stage.block->iters;
+  if (ir::const_int(iters[iter].extent)) return false;
+  const Contraction c = *as_contraction(stage);
+  const bool in_a = std::ranges::count(c.of_a, iter) > 0;
+  double bytes = ir::bits(stage.result()->elem) / 8;
+  for (const size_t i : in_a ? c.of_a : c.of_b)
+    if (i != iter) bytes *= static_cast<double>(sizes.of(iters[i].extent));
+  for (const size_t i : c.reduced)
+    if (!in_window(in_a ? c.a : c.b, iters[i].var))
+      bytes *= static_cast<double>(sizes.of(iters[i].extent));
+  return bytes > static_cast<double>(spec.l2_bytes) / 4;
+}
+
+}  // namespace
+
 void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
                        const std::optional<Stage>& after, const ir::TargetSpec& spec,
                        Choices& choices) {
@@ -90,11 +120,19 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
   const auto [r0, r1] = s.split<2>(loops[plan.row], {kOpen, plan.tile.rows});
   std::vector<TileLoop> outer;
   for (const size_t i : plan.shared) outer.push_back({loops[i], sizes.of(iters[i].extent), true});
+  std::vector<TileLoop> others;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (iters[i].kind != ir::IterKind::Spatial || i == plan.lane || i == plan.row || i == across ||
+        std::ranges::find(plan.shared, i) != plan.shared.end())
+      continue;
+    const TileLoop loop{loops[i], sizes.of(iters[i].extent), true};
+    if (is_large_batch(stage, i, sizes, spec))
+      outer.push_back(loop);
+    else
+      others.push_back(loop);
+  }
   const auto shared = static_cast<std::ptrdiff_t>(outer.size());
-  for (size_t i = 0; i < loops.size(); ++i)
-    if (iters[i].kind == ir::IterKind::Spatial && i != plan.lane && i != plan.row && i != across &&
-        std::ranges::find(plan.shared, i) == plan.shared.end())
-      outer.push_back({loops[i], sizes.of(iters[i].extent), true});
+  outer.insert(outer.end(), others.begin(), others.end());
   // The factor with the lanes is read once for each iteration of the loops around its own: where it
   // is the larger one, its loop is the outermost.
   const TileLoop columns = tiles_of(l0, iters[across], width, sizes);
@@ -108,7 +146,9 @@ void schedule_straight(Schedule& s, const Stage& stage, const Plan& plan,
     outer.insert(plan.lanes_first ? outer.begin() + shared : outer.end(), columns);
   }
   outer.push_back(tiles_of(r0, iters[plan.row], plan.tile.rows, sizes));
-  const size_t together = order_for_threads(outer, spec, plan.by_reuse);
+  const auto first = static_cast<size_t>(shared);
+  const size_t together =
+      order_for_threads(outer, spec, plan.by_reuse, first > plan.shared.size() ? first : 0);
   std::vector<LoopRef> order;
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();
