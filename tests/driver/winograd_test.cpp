@@ -190,6 +190,42 @@ TEST_P(WinogradOf, GivesThePlainSums) {
   }
 }
 
+/// A 3x3x3 convolution, or one with another extent and step along the first axis.
+ir::LoopFunc of_three_axes(const char* algorithm, int64_t batch, int64_t depth, int64_t taps,
+                           const char* attributes, int64_t out_depth) {
+  graph::Graph graph = graph::parse(
+      str("graph main(%x: f32[", batch, ", 8, ", depth, ", 9, 13] blocks(4), %w: f32[12, 8, ", taps,
+          ", 3, 3], %b: f32[12]) { %y: f32[", batch, ", 12, ", out_depth,
+          ", 9, 13] blocks(4) = conv(%x, %w, %b) {", attributes, "} by ", algorithm,
+          " return %y }"),
+      ops::find);
+  return plain_kernels(graph).at(0).blocks;
+}
+
+TEST(Winograd, SumsPlainlyAlongAThirdAxis) {
+  const auto check = [&](int64_t batch, int64_t depth, int64_t taps, const char* attributes,
+                         int64_t out_depth) {
+    for (const char* algorithm : {"winograd", "winograd_2x2"}) {
+      const ir::LoopFunc f = of_three_axes(algorithm, batch, depth, taps, attributes, out_depth);
+      EXPECT_TRUE(tune::winograd_fits(tune::canonical(f), machine()));
+      EXPECT_EQ(tune::wrong_choice(f, machine()), "");
+      const ir::LoopFunc plain = of_three_axes("direct", batch, depth, taps, attributes, out_depth);
+      std::vector<ir::Array> got;
+      for (size_t i = 0; i < f.params.size(); ++i)
+        got.push_back(ir::random_array(ir::Elem::F32, tune::shapes_at(f, {})[i], 5 + i));
+      std::vector<ir::Array> want = got;
+      ir::interpret(f, got, {}, {});
+      ir::interpret(plain, want, {}, {});
+      for (int64_t i = 0; i < want.back().size(); ++i)
+        ASSERT_NEAR(got.back().as_double(i), want.back().as_double(i), 1e-3) << attributes << i;
+    }
+  };
+  check(1, 3, 3, "pads = [1, 1, 1, 1, 1, 1]", 3);
+  check(2, 2, 2, "pads = [0, 1, 1, 1, 1, 1]", 2);
+  check(1, 7, 3, "strides = [2, 1, 1], pads = [0, 1, 1, 0, 1, 1]", 3);
+  check(1, 7, 3, "dilations = [2, 1, 1], pads = [1, 1, 1, 2, 1, 1]", 6);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, WinogradOf,
                          testing::Combine(testing::Values("winograd", "winograd_2x2"),
                                           testing::Values(4, 7, 18), testing::Values(4, 7, 37)));
