@@ -195,43 +195,15 @@ std::vector<te::Tensor> define_holds(const Call& call) {
   return {te::compute(te::Shape{}, [&] { return te::Expr(ir::ne(call.element(0, 0), Dim(0))); })};
 }
 
-/// A branch, or why it has no meaning for the shapes that are known.
-struct Attempt {
-  std::optional<Function> body;
-  std::optional<Error> problem;
-};
-Attempt attempt(const OnnxSubgraph& branch, const OnnxNode& n, Builder& g) {
-  const Builder::Checkpoint before = g.checkpoint();
-  try {
-    return {branch.build(g, {}), std::nullopt};
-  } catch (const Error& e) {
-    const std::string_view code = e.diagnostic.code;
-    if (!code.starts_with("graph.") && !code.starts_with("ops.")) throw;
-    g.rollback(before);
-    g.set_origin(n.origin);
-    return {std::nullopt, e};
-  }
-}
-
 void if_from_onnx(const OnnxNode& n, Builder& g) {
   const OnnxSubgraph &yes = n.attr_graph("then_branch"), &no = n.attr_graph("else_branch");
   if (const ConstantNode* c = g.constant_of(n.need(0)); c && c->count() == 1) {
     g.outputs(n, g.splice((int_at(*c, 0) != 0 ? yes : no).build(g, {})));
     return;
   }
-  // Models that serve several sizes choose by an input: a branch for others than those that were
-  // asked for is none that a run may take.
-  Attempt a = attempt(yes, n, g), b = attempt(no, n, g);
-  if (!a.body && !b.body) throw *a.problem;
-  if (!a.body || !b.body) {
-    require_condition(g, n.need(0), a.body.has_value(),
-                      (a.body ? b : a).problem->diagnostic.message);
-    g.outputs(n, g.splice(*std::move((a.body ? a : b).body)));
-    return;
-  }
   std::vector<Function> bodies;
-  bodies.push_back(*std::move(a.body));
-  bodies.push_back(*std::move(b.body));
+  bodies.push_back(yes.build(g, {}));
+  bodies.push_back(no.build(g, {}));
   g.outputs(n, g.calls(if_op(), {}, {n.need(0)}, yes.outputs(), std::move(bodies)));
 }
 

@@ -73,18 +73,20 @@ std::optional<Split> Importer::by_rank(const NodeProto& node, const Frame& frame
 /// A way for each extent of a dimension that the node has refused to take without knowing it: the
 /// length of a list of integers, or of the tuples of indices of a GatherND or ScatterND.
 std::optional<Split> Importer::by_extent(const NodeProto& node, const Frame& frame) {
-  const bool tuples = node.op_type == "GatherND" || node.op_type == "ScatterND";
+  const bool tuples = node.op_type == "GatherND" || node.op_type == "ScatterND",
+             parts = node.op_type == "DFT" || node.op_type == "STFT";  // of complex numbers
   for (const std::string_view name : node.input) {
     const ValueId x = name.empty() ? kNoValue : known(name, frame);
     const graph::TensorType* t = x == kNoValue ? nullptr : g_.type(x).tensor();
-    if (!t || t->rank() == 0 || t->strings || ir::is_float(t->elem)) continue;
-    if (ir::const_int(t->shape.back()) || (tuples ? name != node.input[1] : t->rank() != 1))
+    if (!t || t->rank() == 0 || t->strings || ir::is_float(t->elem) != parts) continue;
+    if (ir::const_int(t->shape.back()) ||
+        (tuples || parts ? name != node.input[parts ? 0 : 1] : t->rank() != 1))
       continue;
     Split out{.ways = {}, .about = x};
     const graph::Shape shape = t->shape;
     const bool pads = node.op_type == "Pad" && name == node.input[1];
     const int64_t each = pads ? 2 : 1;  // as many before as behind
-    for (int64_t n = 0; n <= each * kMaxRank; n += each) {
+    for (int64_t n = parts ? 1 : 0; n <= (parts ? 2 : each * kMaxRank); n += each) {
       graph::Shape wanted = shape;
       wanted.back() = graph::Dim(n);
       out.ways.push_back({.name = str("extent ", n),
@@ -124,6 +126,12 @@ std::optional<Split> Importer::by_squeezed(const NodeProto& node, Frame& frame) 
   return out;
 }
 
+/// Is it about what shapes fit, not about a limit or the file?
+bool is_about_shapes(const Error& e) {
+  const std::string_view code = e.diagnostic.code;
+  return code.starts_with("graph.") || code.starts_with("ops.");
+}
+
 /// A way for each branch of an `If`, where what they give differs in rank.
 std::optional<Split> Importer::by_branch(const NodeProto& node, Frame& frame) {
   Subgraphs subgraphs;
@@ -133,8 +141,28 @@ std::optional<Split> Importer::by_branch(const NodeProto& node, Frame& frame) {
     return std::nullopt;
   g_.set_origin(read.origin);
   std::vector<Function> bodies;
-  for (const char* branch : {"then_branch", "else_branch"})
-    bodies.push_back(read.attr_graph(branch).build(g_, {}));
+  std::optional<Error> problem;
+  bool works = true;  // the condition with which there is a meaning, where one branch has none
+  for (const bool yes : {true, false}) {
+    const graph::Builder::Checkpoint before = g_.checkpoint();
+    try {
+      bodies.push_back(read.attr_graph(yes ? "then_branch" : "else_branch").build(g_, {}));
+    } catch (const Error& e) {
+      if (problem || !is_about_shapes(e)) throw;
+      problem.emplace(e);
+      works = !yes;
+      g_.rollback(before);
+      g_.set_origin(read.origin);
+    }
+  }
+  // Models that serve several sizes choose by an input: a branch for others than those that were
+  // asked for is none that a run may take.
+  if (problem) {
+    ops::require_condition(g_, condition, works, problem->diagnostic.message);
+    g_.outputs(read, g_.splice(std::move(bodies[0])));
+    add_results(node, read, g_.take_results(), frame);
+    return Split{};
+  }
   if (!ops::ranks_differ(g_, bodies[0], bodies[1])) {
     const size_t results = bodies[0].outputs.size();
     g_.outputs(read, g_.calls(ops::if_op(), {}, {condition}, results, std::move(bodies)));

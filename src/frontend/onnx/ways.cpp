@@ -46,7 +46,7 @@ bool is_limit(const Error& e) {
 /// Must an extent be known that only the run tells?
 bool wants_extent(const Error& e) {
   return e.diagnostic.code == "graph.input.elements" ||
-         e.diagnostic.code == "ops.gather_nd.length" ||
+         e.diagnostic.code == "ops.gather_nd.length" || e.diagnostic.code == "ops.dft.complex" ||
          e.diagnostic.code == "ops.scatter_nd.indices";
 }
 
