@@ -214,7 +214,7 @@ te::Tensor sums_of(const Call& call, size_t i, const te::Tensor& t) {
 /// such ones, or where the run tells.
 te::Tensor in_groups(const Call& call, size_t i, const te::Tensor& t) {
   const Operand o = operand(call, i);
-  const auto known = ir::const_int(o.inner);
+  const auto known = ir::const_int(terms(call));  // one operand may tell it for both
   if (!known || *known % kBytesTogether == 0) return t;
   const size_t d = summed_dim(o);
   te::Shape shape = shape_of(t);

@@ -88,6 +88,14 @@ Dim wanted(const Call& call, size_t d, const Dim& given, bool allowzero) {
   return given;
 }
 
+/// A quotient that exists where what it is divided by is 0: a plan computes it also where it is not
+/// the one that counts.
+Dim defined(const Dim& quotient) {
+  const auto* b = quotient.as<ir::Binary>();
+  if (!b || b->op != ir::BinaryOp::Div || ir::const_int(b->b)) return quotient;
+  return b->a / ir::max(b->b, Dim(1));
+}
+
 std::vector<Type> infer_reshape(const Call& call) {
   const bool allowzero = call.attrs<ReshapeAttrs>().allowzero;
   const Shape& in = call.shape(0);
@@ -115,7 +123,7 @@ std::vector<Type> infer_reshape(const Call& call) {
     if (rest == d && left.exact)
       out[d] = call.simple(left.value);
     else
-      out[d] = call.extent(choose(ir::eq(dims[d], Dim(-1)), left.value, dims[d]));
+      out[d] = call.extent(choose(ir::eq(dims[d], Dim(-1)), defined(left.value), dims[d]));
   }
   const Quotient ratio = quotient(in, out);
   if (!ratio.exact || !ir::is_const(ratio.value, 1))

@@ -90,6 +90,11 @@ def mistake_of_the_peer(model, output, feeds):
             return "a pooling window that does not fit"
         if node.op_type == "Resize" and given is not None and np.shape(values[node.output[0]]) == given.shape:
             return "resizing by so little that the size stays, which it takes for a copy"
+        if (node.op_type == "Resize" and given is not None and attributes.get("coordinate_transformation_mode") == b"tf_crop_and_resize"
+                and any(a == b for a, b in zip(given.shape, np.shape(values[node.output[0]])))):
+            return "cropping along a dimension whose size stays, which it takes for a copy of that dimension"
+        if node.op_type == "Resize" and attributes.get("exclude_outside") and attributes.get("coordinate_transformation_mode") == b"align_corners":
+            return "whole lengths, as the reference of ONNX has them for corners that are aligned,"
         if node.op_type == "MaxPool" and given is not None and window_of_padding(node, given.shape):
             return "the maximum of a window of padding alone"
     return ""

@@ -93,6 +93,15 @@ def test_integer_products_are_exact(terms, kind, tmp_path):
     np.testing.assert_array_equal(ours[0], theirs[0])
 
 
+def test_one_operand_tells_the_number_of_terms_for_both(tmp_path):
+    net = Net()
+    out = net("MatMulInteger", "a", net.bytes(np.int8, 5, 20), "z")
+    a = net.rng.integers(0, 256, (7, 5)).astype(np.uint8)
+    model = net.model([("a", np.uint8, ["rows", "terms"]), ("z", np.uint8, [])], [out])
+    ours, theirs = both(model, tmp_path, {"a": a, "z": np.array(131, np.uint8)})
+    np.testing.assert_array_equal(ours[0], theirs[0])
+
+
 @pytest.mark.parametrize("channels, group", [(3, 1), (16, 1), (16, 4), (6, 6)])
 def test_integer_convolutions_are_exact(channels, group, tmp_path):
     net = Net()

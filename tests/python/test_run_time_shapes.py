@@ -339,3 +339,43 @@ def test_ways_of_ways_end():
     with pytest.raises(tw.Error) as error:
         tw.emit(net, "graph")
     assert error.value.code == "frontend.onnx.unknown_rank"
+
+
+def test_a_signal_whose_last_dimension_the_run_tells():
+    net = model({"x": (FLOAT, ["a", "b"]), "axis": (INT, [1])},
+                [("Unsqueeze", ["x", "axis"], ["s"]), ("STFT", ["s", "step", "window"], ["y"], {"onesided": 1})],
+                {"step": np.array(3), "window": floats(-0.875, 0.5, 0, -0.5, 0.75)}, opset=19)
+    check(net, {"x": f32(2, 8), "axis": ints(2)}, {"x": f32(3, 5), "axis": ints(2)})
+
+
+def test_a_reshape_to_nothing_by_a_shape_that_the_run_tells():
+    net = model({"x": (FLOAT, ["a", "b"]), "shape": (INT, [2])}, [("Reshape", ["x", "shape"], ["r"]), ("Relu", ["r"], ["y"])])
+    check(net, {"x": f32(3, 0), "shape": ints(3, 0)}, {"x": f32(3, 4), "shape": ints(-1, 6)}, {"x": f32(3, 4), "shape": ints(0, -1)})
+
+
+def test_a_free_dimension_that_is_resized_to_one():
+    net = model({"x": (FLOAT, ["n", "c", 9, 9])},
+                [("Resize", ["x", "", "", "sizes"], ["y"], {"mode": "nearest", "coordinate_transformation_mode": "pytorch_half_pixel", "nearest_mode": "round_prefer_ceil"})],
+                {"sizes": ints(2, 1, 5, 17)}, opset=19)
+    session = onnxruntime.InferenceSession(net.SerializeToString(), providers=["CPUExecutionProvider"])
+    module = tw.compile(net)
+    for x in (f32(2, 1, 9, 9), f32(2, 4, 9, 9), f32(1, 3, 9, 9)):
+        np.testing.assert_array_equal(module.run([x])[0], session.run(None, {"x": x})[0])
+
+
+@pytest.mark.parametrize("rate", [8000, 16000])
+def test_a_branch_that_has_no_meaning_for_the_sizes_of_the_model(rate):
+    """The width is that of one rate; the branch for the other is refused when the model runs."""
+    net = model({"x": (FLOAT, [2, "w"]), "rate": (INT, [])},
+                [("Equal", ["rate", "high"], ["c"]),
+                 ("If", ["c"], ["r"], {"then_branch": graph("t", {}, [("Reshape", ["x", "wide"], ["t"])], ["t"]),
+                                       "else_branch": graph("e", {}, [("Reshape", ["x", "narrow"], ["e"])], ["e"])}), ("Neg", ["r"], ["y"])],
+                {"high": np.array(16000), "wide": ints(2, 512), "narrow": ints(2, 256)})
+    width = 512 if rate == 16000 else 256
+    module = tw.compile(net, dims={"w": width})
+    x = f32(2, width)
+    np.testing.assert_array_equal(module.run({"x": x, "rate": np.array(rate)})[0], -x)
+    with pytest.raises(tw.Error, match="its condition is .*cannot be reshaped"):
+        module.run({"x": x, "rate": np.array(24000 - rate)})
+    with pytest.raises(tw.Error, match="cannot be reshaped"):
+        tw.compile(net, dims={"w": 300})

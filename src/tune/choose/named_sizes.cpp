@@ -49,9 +49,12 @@ class Naming {
   }
 
  private:
-  /// Made of symbols alone, one at least.
+  /// Made of symbols alone, one at least, and of integers, as plans compute them.
   bool is_size(const Expr& e) const {
     if (e.type() != ir::kIndex || ir::has_load(e)) return false;
+    bool integers = true;
+    ir::walk(e, [&](const ir::Cast&) { integers = false; });
+    if (!integers) return false;
     const auto vars = ir::vars_of(e);
     return !vars.empty() &&
            std::ranges::all_of(vars, [&](const ir::Var& v) { return symbols_.contains(v); });
