@@ -194,8 +194,9 @@ Expr kernel(const ResizeAttrs& attrs, const Expr& distance) {
 te::Tensor interpolated(const ResizeAttrs& attrs, const te::Tensor& t, const Axis& a) {
   const int64_t reach = attrs.mode == ResizeMode::Linear ? 1 : 2;  // of the kernel
   // Antialiased, the kernel is as much wider as the result is smaller.
-  const Dim half =
-      attrs.antialias ? simplified(reach * (ir::ceil_div(a.in, a.out) + 1)) : Dim(reach);
+  const Dim half = attrs.antialias
+                       ? simplified(reach * (ir::ceil_div(a.in, ir::max(a.out, Dim(1))) + 1))
+                       : Dim(reach);
   const Dim taps = simplified(half * 2);
   const Expr squeeze = attrs.antialias ? te::min(a.scale, te::cast(kF64, 1)) : te::cast(kF64, 1);
 

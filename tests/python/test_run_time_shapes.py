@@ -379,3 +379,16 @@ def test_a_branch_that_has_no_meaning_for_the_sizes_of_the_model(rate):
         module.run({"x": x, "rate": np.array(24000 - rate)})
     with pytest.raises(tw.Error, match="cannot be reshaped"):
         tw.compile(net, dims={"w": 300})
+
+
+def test_a_resize_to_nothing_by_a_ratio_that_the_run_tells():
+    """Of the third dimension nothing is left."""
+    net = model({"x": (FLOAT, [1, 3, 1, 3, "n"])},
+                [("Resize", ["x", "", "", "sizes"], ["y"], {"mode": "linear", "antialias": 1, "axes": [2, 3, 4], "keep_aspect_ratio_policy": "not_larger",
+                                                            "coordinate_transformation_mode": "align_corners"})], {"sizes": ints(1, 5, 4)})
+    session = onnxruntime.InferenceSession(net.SerializeToString(), providers=["CPUExecutionProvider"])
+    module = tw.compile(net)
+    for x in (f32(1, 3, 1, 3, 9), f32(1, 3, 1, 3, 4)):
+        want = session.run(None, {"x": x})[0]
+        assert module.run([x])[0].shape == want.shape
+        np.testing.assert_allclose(module.run([x])[0], want, rtol=1e-5, atol=1e-5)
