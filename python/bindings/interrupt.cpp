@@ -19,7 +19,6 @@ bool handles(const struct sigaction& action) {
 
 void on_interrupt(int signal, siginfo_t* info, void* state) {
   if (tw_context* context = running.load()) tw_cancel(context);
-  if (!handles(before)) return;
   if ((before.sa_flags & SA_SIGINFO) != 0)
     before.sa_sigaction(signal, info, state);
   else
@@ -40,12 +39,10 @@ Interruptible::Interruptible(tw_context* context) {
   ours.sa_sigaction = on_interrupt;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
+  if (sigaction(SIGINT, nullptr, &before) != 0 || !handles(before)) return;
   running = context;
-  installed_ = sigaction(SIGINT, &ours, &before) == 0;
-  if (installed_ && handles(before)) return;
-  if (installed_) sigaction(SIGINT, &before, nullptr);
-  installed_ = false;
-  running = nullptr;
+  installed_ = sigaction(SIGINT, &ours, nullptr) == 0;
+  if (!installed_) running = nullptr;
 }
 
 Interruptible::~Interruptible() {

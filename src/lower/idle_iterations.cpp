@@ -37,8 +37,9 @@ std::vector<arith::Context::Bounds> bounds_of(const Access& a, const arith::Cont
     if (scope.var) bound.push_back(scope.var);
   std::vector<arith::Context::Bounds> out;
   for (const Range& r : a.box)
-    out.push_back(
-        {context.eliminate(r.min, bound).lo, context.eliminate(r.min + r.extent - 1, bound).hi});
+    out.push_back(r.min ? arith::Context::Bounds{context.eliminate(r.min, bound).lo,
+                                                 context.eliminate(r.min + r.extent - 1, bound).hi}
+                        : arith::Context::Bounds{});
   return out;
 }
 

@@ -60,7 +60,9 @@ tw_status Context::no_memory(const char* what, const char* name, int64_t bytes) 
   const auto held = static_cast<size_t>(held_bytes());
   const char *before = name != nullptr ? " `" : "", *after = name != nullptr ? "`" : "";
   if (name == nullptr) name = "";
-  if (static_cast<size_t>(bytes) > pool_->limit() - std::min(held, pool_->limit()))
+  // A block is up to a quarter larger.
+  const auto most = static_cast<size_t>(bytes) + static_cast<size_t>(bytes) / 4 + 256;
+  if (most > pool_->limit() - std::min(held, pool_->limit()))
     return fail(TW_OUT_OF_MEMORY,
                 "%s%s%s%s of %" PRId64
                 " bytes does not fit: the context holds %zu bytes and may "

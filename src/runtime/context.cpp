@@ -185,13 +185,12 @@ bool Context::prepare() {
   }
   const auto count = static_cast<uint32_t>(plan_.values.size());
   const auto storage = [&](ValueId id) { return plan_.values[id].storage; };
-  const bool selected =
-      select(allocator_, count, input_values_,
-             [&](ValueId id) { return storage(id) == Storage::Input; }) &&
-      select(allocator_, count, dynamic_values_, [&](ValueId id) {
-        return storage(id) == Storage::Dynamic ||
-               (facts.at_entry[id] == 0 && storage(id) != Storage::Output);
-      });
+  const bool selected = select(allocator_, count, input_values_,
+                               [&](ValueId id) { return storage(id) == Storage::Input; }) &&
+                        select(allocator_, count, dynamic_values_, [&](ValueId id) {
+                          return storage(id) == Storage::Dynamic ||
+                                 (facts.at_entry[id] == 0 && storage(id) != Storage::Output);
+                        });
   int64_t scratch = 0;
   if (__builtin_mul_overflow((facts.scratch_bytes + 63) / 64 * 64, int64_t{host_.workers},
                              &scratch))
@@ -202,12 +201,13 @@ bool Context::prepare() {
       reserve(scratch_, scratch, "a workspace") != TW_OK)
     return false;
   // The most that the declared ranges allow. Where there is no memory for that, smaller inputs may
-  // do with less: a run asks for what it needs.
+  // do with less: a run asks for what it needs. What dynamic values may need is left to them.
   if (__builtin_mul_overflow((plan_.scratch_max + 63) / 64 * 64, int64_t{host_.workers}, &scratch))
     return false;
-  reserve(arena_, plan_.arena_max, "the arena");
-  reserve(workspace_, plan_.workspace_max, "a workspace");
-  reserve(scratch_, scratch, "a workspace");
+  const auto share = static_cast<int64_t>(memory_limit_ / 8);
+  if (plan_.arena_max <= share) reserve(arena_, plan_.arena_max, "the arena");
+  if (plan_.workspace_max <= share) reserve(workspace_, plan_.workspace_max, "a workspace");
+  if (scratch <= share) reserve(scratch_, scratch, "a workspace");
   for (uint32_t i = 0; i < inputs_.size(); ++i)
     if (view.inputs[i].source != kNone) set_default(i);
   error_.clear();

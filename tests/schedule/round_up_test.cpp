@@ -68,6 +68,24 @@ loops sums(A: in f32[n, 7], B: in f32[7, 5], D: out f32[n, 5]) where n in 0..64 
   EXPECT_NE(print(s.trace()).find("[4, 8, 1] [1, 0, 0]\n"), std::string::npos);
 }
 
+TEST(RoundUp, GuardsMoveWithTheLoadsThatRepeat) {
+  const ir::LoopFunc f = ir::parse_function(R"(
+loops w(A: in f32[n], D: out f32[n]) where n in 0..64 {
+  alloc C: f32[n]
+  for y in 0..n { for k in 0..3 {
+    block C(vy: spatial n = y, vk: reduce 3 = k) reads A[vy + vk - 1] writes C[vy] {
+      init { C[vy] = 0.0 }
+      C[vy] sum= guard(vy + vk >= 1 && vy + vk < n + 1, A[vy + vk - 1], 0.0) } } }
+  for y in 0..n { block D(vy: spatial n = y) reads C[vy] writes D[vy] { D[vy] = C[vy] } }
+})");
+  Schedule s(f);
+  s.round_up(s.block("C"), {4, 1}, std::vector<Number>{1, 0});
+  const std::string text = ir::print(s.func());
+  EXPECT_NE(text.find("guard(min(vy, n - 1) + vk >= 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("C[vy] sum="), std::string::npos) << text;
+  for (const int64_t n : {0, 1, 2, 3, 4, 5, 9}) expect_same_at(f, s.func(), n, {{n}, {n}});
+}
+
 TEST(RoundUp, LeavesMultiplesAlone) {
   const ir::LoopFunc f = sums();
   Schedule s(f);

@@ -126,10 +126,10 @@ std::optional<Split> Importer::by_squeezed(const NodeProto& node, Frame& frame) 
   return out;
 }
 
-/// Is it about what shapes fit, not about a limit or the file?
+/// Is it about shapes that do not fit each other?
 bool is_about_shapes(const Error& e) {
   const std::string_view code = e.diagnostic.code;
-  return code.starts_with("graph.") || code.starts_with("ops.");
+  return code.starts_with("graph.shape.") || code.starts_with("graph.check.");
 }
 
 /// A way for each branch of an `If`, where what they give differs in rank.

@@ -94,6 +94,21 @@ std::vector<const ir::For*> own_loops(const Program& program, const ir::Block& b
   return out;
 }
 
+/// The assignments with other values, at the same places.
+template <class F>
+Stmt with_values(const Stmt& s, F&& value) {
+  return ir::rewrite(
+      s,
+      [&](const ir::Store& store, auto&) -> Stmt {
+        return ir::with(store, [&](ir::Store& out) { out.value = value(store.value); });
+      },
+      [&](const ir::Update& update, auto&) -> Stmt {
+        return ir::with(update, [&](ir::Update& out) {
+          for (Expr& e : out.values) e = value(e);
+        });
+      });
+}
+
 /// Zeros in the place of what is not there must not divide.
 bool divides(const Expr& value) {
   bool found = false;
@@ -152,20 +167,24 @@ Results RoundUp::apply(Program& program) const {
   }
 
   const auto guarded_load = [&](const ir::Load& l, auto& self) -> Expr {
-    const Expr load = ir::substitute(self.children(l), again);
+    const Expr load = self.children(l);
     Expr valid;
     for (size_t i = 0; i < wider.size(); ++i)
       if (wider[i] && !again.contains(b.iters[i].var) && ir::uses(Expr::of(l), b.iters[i].var))
         valid = ir::both(valid, b.iters[i].var < b.iters[i].extent);
     return valid ? ir::guard(valid, load, ir::imm(l.buffer->elem, 0)) : load;
   };
+  // Conditions around loads move with them: they tell what is inside of the buffer.
+  const auto value = [&](const Expr& e) {
+    return ir::substitute(ir::rewrite(e, guarded_load), again);
+  };
   Stmt inner = ir::with(b, [&](ir::Block& n) {
     for (size_t i = 0; i < wider.size(); ++i)
       if (wider[i]) n.iters[i].extent = wider[i];
     for (ir::Region& r : n.reads)
       for (ir::Range& range : r.ranges) range.min = ir::substitute(range.min, again);
-    n.body = ir::rewrite(b.body, guarded_load);
-    if (b.init) n.init = ir::rewrite(b.init, guarded_load);
+    n.body = with_values(b.body, value);
+    if (b.init) n.init = with_values(b.init, value);
   });
   std::vector<const ir::For*> chain;
   for (Stmt s = nest; s.as<ir::For>(); s = chain.back()->body) chain.push_back(s.as<ir::For>());
