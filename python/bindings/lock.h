@@ -5,6 +5,7 @@
 // instead, as it does from 3.14 on, until the process has ended.
 #pragma once
 
+#include <atomic>
 #include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <unistd.h>
@@ -31,10 +32,13 @@ auto called(const F& function, Args&&... args) {
 /// Other threads may run Python while this lives.
 class Unlocked {
  public:
-  Unlocked() : state_(PyEval_SaveThread()) {}
+  Unlocked() : state_((++inside, PyEval_SaveThread())) {}
   ~Unlocked() {
     unless_ended([&] { PyEval_RestoreThread(state_); });
+    --inside;
   }
+  /// How many threads are in native code, or wait to leave it.
+  static inline std::atomic<int> inside = 0;
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tilewright._native: what the Python package calls. Tensors cross as (element type, shape, bytes);
 // python/tilewright/_arrays.py makes NumPy arrays of them.
+#include <cstdio>
+#include <cstdlib>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -8,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include "bind_schedule.h"
 #include "bind_tune.h"
@@ -85,6 +88,14 @@ nb::list reference(const nb::object& model, const nb::list& inputs) {
   return out;
 }
 
+/// Ends the process at once where threads are still in native code: what the libraries have, LLVM's
+/// among them, is about to be destroyed under them.
+void leave_threads(int status, void*) {
+  if (python::Unlocked::inside == 0) return;
+  std::fflush(nullptr);
+  _exit(status);
+}
+
 /// A Module, and what is slower than it should be, a line each.
 nb::tuple compile(const nb::object& model, const std::string& target, const Dims& dims,
                   const std::vector<std::string>& skip, const python::ContextLimits& limits,
@@ -105,6 +116,9 @@ nb::tuple compile(const nb::object& model, const std::string& target, const Dims
     const python::Unlocked unlocked;
     module = driver::compile_model(graph, options);
   }
+  // Before the destructors of what the first compile made in its libraries.
+  static const int registered = on_exit(leave_threads, nullptr);
+  (void)registered;
   return nb::make_tuple(python::loaded(module, limits), warnings);
 }
 
@@ -139,7 +153,8 @@ nb::list onnx_rules() {
 }  // namespace
 
 NB_MODULE(_native, m) {
-  nb::set_leak_warnings(false);  // what daemon threads hold at the end is no leak
+  on_exit(leave_threads, nullptr);  // before the destructors of what was loaded before
+  nb::set_leak_warnings(false);     // what daemon threads hold at the end is no leak
   python::bind_error(m);
   python::bind_dlpack(m);
   m.def("compile", compile, nb::arg("model"), nb::arg("target"), nb::arg("dims"), nb::arg("skip"),
