@@ -173,6 +173,8 @@ constexpr RuleText kRules[] = {
     {RuleDomain::Bool, "select(p, q, false)", "p && q"},
     {RuleDomain::Bool, "select(p, false, q)", "!p && q"},
     {RuleDomain::Bool, "select(p, q, true)", "!p || q"},
+    {RuleDomain::Int, "select(x == y, x, y)", "y"},
+    {RuleDomain::Int, "select(x == y, y, x)", "x"},
     {RuleDomain::Int, "select(x < y, x, y)", "min(x, y)"},
     {RuleDomain::Int, "select(x < y, y, x)", "max(x, y)"},
     {RuleDomain::Int, "select(x <= y, x, y)", "min(x, y)"},
