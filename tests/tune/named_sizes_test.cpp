@@ -26,6 +26,13 @@ TEST(NamedSizes, GiveQuotientsASymbol) {
   ir::verify(sizes.func);
 }
 
+TEST(NamedSizes, KnowOneSizeThatIsWrittenInTwoWays) {
+  const NamedSizes sizes = with_named_sizes(
+      blocks_of("te t(A: f32[((w + 31) / 32 + 3) / 4], B: f32[(w + 127) / 128]) where w in 1..999 "
+                "{\n  Y[j in (w + 127) / 128] = A[j] + B[j]\n  return Y\n}"));
+  EXPECT_EQ(formulas_of(sizes).size(), 1u);
+}
+
 TEST(NamedSizes, GiveProductsOfSizesASymbolWhereDimensionsAreOne) {
   const NamedSizes sizes =
       with_named_sizes(blocks_of("te t(A: f32[b, h, 8]) where b in 1..9, h in 1..99 {\n"

@@ -71,11 +71,17 @@ class Naming {
     if (e.as<ir::VarNode>() || !is_size(e)) return e;
     if (const auto* b = e.as<ir::Binary>(); b && stays(*b))
       return ir::binary(b->op, named(b->a), named(b->b));
-    const auto known =
-        std::ranges::find_if(made_, [&](const auto& made) { return ir::equal(made.second, e); });
+    const auto known = std::ranges::find_if(
+        made_, [&](const auto& made) { return is_same(made.second, e); });
     if (known != made_.end()) return known->first.var;
     made_.emplace_back(symbol_for(e), e);
     return made_.back().first.var;
+  }
+
+  /// One size may be written in two ways: ((w + 31) / 32 + 3) / 4 is (w + 127) / 128.
+  bool is_same(const Expr& a, const Expr& b) const {
+    if (ir::equal(a, b)) return true;
+    return sizes_.samples(a) == sizes_.samples(b) && context_.can_prove_equal(a, b);
   }
 
   ir::Symbol symbol_for(const Expr& formula) const {
