@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/plan_symbols.h"
 
+#include <algorithm>
+
 #include "ir/print.h"
 #include "ir/rewrite.h"
 #include "support/str.h"
@@ -54,12 +56,19 @@ void PlanSymbols::bind_input(uint32_t index, graph::ValueId id) {
       plan_.bind_to(index, axis, found->second);
       continue;
     }
+    const auto [min, max] = given(info);
     scopes_[0][var] = plan_.bind(index, axis,
-                                 {.min = info.symbol.min,
-                                  .max = info.symbol.max,
+                                 {.min = min,
+                                  .max = max,
                                   .divisor = info.symbol.divisor,
                                   .symbol = var.name()});
   }
+}
+
+bool PlanSymbols::is_bound(const ir::Expr& e) const {
+  return std::ranges::all_of(ir::vars_of(e), [&](const ir::Var& var) {
+    return std::holds_alternative<FromInput>(infos_.at(var)->source);
+  });
 }
 
 bool PlanSymbols::is_early(const ir::Expr& e) const {

@@ -23,6 +23,8 @@ class PlanSymbols {
   void bind_input(uint32_t index, graph::ValueId id);
   /// Computes in the prologue what follows from the inputs alone; afterwards is_early tells of it.
   void early();
+  /// Does it mention nothing but dimensions of inputs?
+  bool is_bound(const ir::Expr& e) const;
   /// Does the formula follow from the dimensions of the inputs alone?
   bool is_early(const ir::Expr& e) const;
 

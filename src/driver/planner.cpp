@@ -151,10 +151,14 @@ Planner::Planner(const Graph& graph, const BuiltKernels& kernels, Module& module
 Plan Planner::run() {
   const Function& main = graph_.main();
   ports(main);
-  symbols_.early();
   const std::vector<Check> checks = distinct(graph_.checks);
+  const auto is_bound = [&](const Check& c) { return symbols_.is_bound(c.condition); };
+  // Formulas may count on what these tell of the sizes that are given.
   for (const Check& c : checks)
-    if (symbols_.is_early(c.condition)) check(c);
+    if (is_bound(c)) check(c);
+  symbols_.early();
+  for (const Check& c : checks)
+    if (!is_bound(c) && symbols_.is_early(c.condition)) check(c);
   lifetimes(main);
   early_dims(main);
   reserve();

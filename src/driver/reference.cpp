@@ -31,6 +31,8 @@ class Machine {
     for (size_t i = 0; i < inputs.size(); ++i)
       set(main.inputs[i], inputs[i] ? inputs[i] : default_of(main.inputs[i]));
     for (size_t i = 0; i < inputs.size(); ++i) check_input(main.inputs[i]);
+    for (const Check& check : graph_.checks)
+      if (is_known(check.condition)) verify(check);
     return run(main, graph_.checks);
   }
 
@@ -274,11 +276,12 @@ class Machine {
     } else {
       value = eval(std::get<FromFormula>(s.source).formula);
     }
-    if (value < s.symbol.min || value > s.symbol.max || value % s.symbol.divisor)
+    const auto [min, max] = given(s);
+    if (value < min || value > max || value % s.symbol.divisor)
       throw Error({.code = "driver.run.symbol",
                    .at = {},
                    .message = str("`", var.name(), "` is ", value),
-                   .notes = {str("it was compiled for ", s.symbol.min, "..", s.symbol.max,
+                   .notes = {str("it was compiled for ", min, "..", max,
                                  " in multiples of ", s.symbol.divisor),
                              str("at ", s.origin.text)},
                    .help = "use other inputs, or compile for a wider range"});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "graph/narrow.h"
 #include "graph/onnx_node.h"
 #include "graph/op_def.h"
 #include "ir/rewrite.h"
@@ -160,7 +161,12 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
             .origin = origin_};
   while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
   const Call call(graph_, op, node.attrs, node.inputs, node.origin, node.bodies);
+  const size_t symbols = graph_.symbols.size();
   std::vector<Type> types = op.infer(call);
+  if (narrows()) {
+    graph_.symbols.resize(symbols);
+    types = op.infer(call);
+  }
   require(outputs <= types.size(), "more results wanted than the operator gives");
   for (const Type& type : types) refuse_endless(call, type);
   std::vector<std::optional<std::vector<Dim>>> elements;
@@ -185,6 +191,12 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
   std::vector<ValueId> ids = node.outputs;
   open_.back().nodes.push_back(std::move(node));
   return ids;
+}
+
+/// Do new checks leave fewer sizes? Those of a body say nothing about runs that do not come by.
+bool Builder::narrows() {
+  const size_t first = std::exchange(narrowed_, open_.size() == 1 ? graph_.checks.size() : narrowed_);
+  return narrow(graph_, std::min(first, narrowed_), narrowed_);
 }
 
 void Builder::outputs(const OnnxNode& node, const std::vector<ValueId>& values) {
@@ -233,6 +245,8 @@ void Builder::rollback(const Checkpoint& to) {
   open_.resize(to.open);
   open_.back().nodes.resize(to.nodes);
   checks_before_.resize(to.open - 1);
+  narrowed_ = std::min(narrowed_, to.checks);
+  narrow_again(graph_, narrowed_);
 }
 
 void Builder::bind(ValueId value, const OpDef& op, const Attrs& attrs,

@@ -94,10 +94,12 @@ class Builder {
  private:
   ValueId add_value(std::string name, Type type);
   std::string fresh(std::string name);
+  bool narrows();
 
   Graph graph_;
   Origin origin_;
   std::vector<Function> open_;         // functions in the making, outermost first
+  size_t narrowed_ = 0;                // checks of the main function that were looked at
   std::vector<size_t> checks_before_;  // of each open body: how many checks those around it had
   std::unordered_map<std::string, int> names_;
   std::map<std::string, Dim> symbols_;

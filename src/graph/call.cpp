@@ -252,8 +252,9 @@ Dim joined(const Call& call, const Dim& x, const Dim& y, size_t at) {
   call.check(ir::logical_or(ir::eq(x, y), ir::logical_or(ir::eq(x, 1), ir::eq(y, 1))),
              str("dimension ", at, " of the inputs, ", ir::print(x), " and ", ir::print(y),
                  ", must be equal or 1"));
-  if (ir::const_int(x)) return x;  // not 1
-  if (ir::const_int(y)) return y;
+  // What is not 1 is not repeated.
+  if (ir::const_int(x) || call.proves(ir::ne(x, 1))) return x;
+  if (ir::const_int(y) || call.proves(ir::ne(y, 1))) return y;
   return call.extent(ir::select(ir::eq(x, 1), y, x));
 }
 

@@ -97,9 +97,16 @@ struct FromExtent {
 constexpr int64_t kMaxSize = INT32_MAX;
 struct SymbolInfo {
   ir::Symbol symbol;
+  /// What a run may give, where checks allow less: the symbol's range is what they leave.
+  std::optional<std::pair<int64_t, int64_t>> given = std::nullopt;
   std::variant<FromInput, FromElement, FromFormula, FromExtent> source;
   Origin origin;
 };
+
+/// The values of the symbol that a run may give, before any check.
+inline std::pair<int64_t, int64_t> given(const SymbolInfo& s) {
+  return s.given.value_or(std::pair(s.symbol.min, s.symbol.max));
+}
 
 struct Graph {
   std::vector<Value> values;

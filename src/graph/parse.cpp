@@ -150,7 +150,7 @@ class Reader {
     return {cursor_.expect_string("the origin")};
   }
 
-  /// symbol n in 0..64 div 4 likely [8, 16] = dim(%x, 0)
+  /// symbol n in 0..64 of 0..100 div 4 likely [8, 16] = dim(%x, 0)
   void symbol() {
     const ir::Token name = cursor_.expect_name("a symbol");
     SymbolInfo info;
@@ -159,6 +159,11 @@ class Reader {
     info.symbol.min = cursor_.expect_int("the least value");
     cursor_.expect("..", "in the range");
     info.symbol.max = cursor_.expect_int("the greatest value", info.symbol.min);
+    if (cursor_.accept("of")) {
+      const int64_t min = cursor_.expect_int("the least value that a run gives");
+      cursor_.expect("..", "in the range");
+      info.given = {min, cursor_.expect_int("the greatest value that a run gives", min)};
+    }
     if (cursor_.accept("div")) info.symbol.divisor = cursor_.expect_int("the divisor", 1);
     if (cursor_.accept("likely")) {
       cursor_.expect("[", "before the likely values");

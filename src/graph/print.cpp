@@ -86,6 +86,7 @@ class Printer {
 
   void symbol(const SymbolInfo& s) {
     out_ << "symbol " << formula(s.symbol.var) << " in " << s.symbol.min << ".." << s.symbol.max;
+    if (s.given) out_ << " of " << s.given->first << ".." << s.given->second;
     if (s.symbol.divisor != 1) out_ << " div " << s.symbol.divisor;
     if (!s.symbol.likely.empty())
       out_ << " likely " << listed(s.symbol.likely, [](int64_t v) { return v; });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/window.h"
 
+#include "ir/print.h"
 #include "ops/checks.h"
 #include "support/str.h"
 
@@ -56,6 +57,7 @@ std::vector<Window> windows(const Call& call, const WindowAttrs& attrs, const gr
 
   std::vector<Window> out;
   for (size_t d = 0; d < rank; ++d) {
+    call.check(1 <= in[d], str("windows over dimension ", d + 2, ", which is empty"));
     Window w{.in = in[d],
              .kernel = kernel[d],
              .out = {},
@@ -86,6 +88,8 @@ std::vector<Window> windows(const Call& call, const WindowAttrs& attrs, const gr
       } else {
         w.out = room / w.stride + 1;
       }
+      call.check(0 <= w.out, str("a window of ", ir::print(graph::simplified(reach)),
+                                 " does not fit into dimension ", d + 2, ", ", ir::print(w.in)));
       w.out = call.defines() ? call.out(0).shape.at(d + 2) : call.extent(w.out);
     }
     out.push_back(std::move(w));

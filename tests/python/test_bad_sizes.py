@@ -126,8 +126,16 @@ def test_a_loop_that_never_ends_is_cancelled(model):
     np.testing.assert_array_equal(module.run([floats(3), np.array(False)])[0], floats(3))
 
 
+@pytest.fixture
+def hears_ctrl_c():
+    """A shell lets its background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("trips", [2 ** 63 - 1, 2 ** 40])
-def test_ctrl_c_ends_a_loop_of_too_many_iterations(model, trips):
+def test_ctrl_c_ends_a_loop_of_too_many_iterations(model, trips, hears_ctrl_c):
     module = tw.compile(loop(model, "Add(s, s)"))
     threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
@@ -153,3 +161,25 @@ def test_a_carried_value_that_grows_without_bound_meets_the_limit(model):
     refused(module, [floats(3), np.array(2 ** 40), np.array(True)], r"`[st](_\d+)?`.* may hold 20000000", "python.run.memory")
     assert module.held_bytes() <= 20_000_000
     assert module.run([floats(3), np.array(4), np.array(True)])[0].shape == (48,)
+
+
+def test_windows_over_an_empty_picture_are_refused(model):
+    for node in ("Conv <pads = [1, 1, 1, 1]> (x, k)", "ConvTranspose(x, k)", "MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x)"):
+        module = tw.compile(model(f"""
+            net (float[n, 1, h, w] x, float[1, 1, 3, 3] k) => (float[n, 1, a, b] y, float[1, 1, 3, 3] z) {{ y = {node} z = Neg(k) }}"""))
+        k = np.ones((1, 1, 3, 3), np.float32)
+        refused(module, [floats(1, 1, 0, 4), k], "windows over dimension 2, which is empty")
+        refused(module, [floats(0, 1, 4, 0), k], "windows over dimension 3, which is empty")
+        assert module.run([floats(1, 1, 1, 1), k])[0].shape[:2] == (1, 1)
+        assert module.run([floats(0, 1, 4, 4), k])[0].shape[:2] == (0, 1)
+
+
+def test_what_a_table_bounds_is_checked_before_anything_counts_on_it(model):
+    module = tw.compile(model("""
+        net (float[n, 2] x) => (float[m, 2] y) <int64[1] zero = {0}, int64[1] one = {1}, float[3, 2] table = {1, 2, 3, 4, 5, 6}> {
+            s = Shape(x) n1 = Slice(s, zero, one, zero) t = Slice(table, zero, n1, zero) z = Add(x, t) y = Exp(z) }"""))
+    for n in (0, 1, 2, 3):
+        x = floats(n, 2)
+        np.testing.assert_allclose(module.run([x])[0], np.exp(x + np.arange(1, 7, dtype=np.float32).reshape(3, 2)[:n]), rtol=1e-5)
+    refused(module, [floats(4, 2)], "Add")
+    assert module.run([floats(3, 2)])[0].shape == (3, 2)
