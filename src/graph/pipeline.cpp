@@ -17,6 +17,7 @@ constexpr Pass kDefault[] = {
     {"integer_moves", integer_moves},
     {"integer_products", integer_products},
     {"fold_constants", fold_constants},
+    {"drop_branches", drop_branches},
     {"simplify_algebra", simplify_algebra},
     {"recover_activations", recover_activations},
     {"recover_norms", recover_norms},

@@ -12,6 +12,7 @@ Graph check_indices(Graph graph, PassContext& context);
 Graph eliminate_common(Graph graph, PassContext& context);
 Graph fold_batch_norm(Graph graph, PassContext& context);
 Graph fold_constants(Graph graph, PassContext& context);
+Graph drop_branches(Graph graph, PassContext& context);
 Graph fold_pads(Graph graph, PassContext& context);
 Graph fold_scales(Graph graph, PassContext& context);
 Graph fold_steps(Graph graph, PassContext& context);
