@@ -57,11 +57,9 @@ void PlanSymbols::bind_input(uint32_t index, graph::ValueId id) {
       continue;
     }
     const auto [min, max] = given(info);
-    scopes_[0][var] = plan_.bind(index, axis,
-                                 {.min = min,
-                                  .max = max,
-                                  .divisor = info.symbol.divisor,
-                                  .symbol = var.name()});
+    scopes_[0][var] =
+        plan_.bind(index, axis,
+                   {.min = min, .max = max, .divisor = info.symbol.divisor, .symbol = var.name()});
   }
 }
 

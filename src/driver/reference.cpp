@@ -281,8 +281,8 @@ class Machine {
       throw Error({.code = "driver.run.symbol",
                    .at = {},
                    .message = str("`", var.name(), "` is ", value),
-                   .notes = {str("it was compiled for ", min, "..", max,
-                                 " in multiples of ", s.symbol.divisor),
+                   .notes = {str("it was compiled for ", min, "..", max, " in multiples of ",
+                                 s.symbol.divisor),
                              str("at ", s.origin.text)},
                    .help = "use other inputs, or compile for a wider range"});
     return value;

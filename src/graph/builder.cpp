@@ -195,7 +195,8 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
 
 /// Do new checks leave fewer sizes? Those of a body say nothing about runs that do not come by.
 bool Builder::narrows() {
-  const size_t first = std::exchange(narrowed_, open_.size() == 1 ? graph_.checks.size() : narrowed_);
+  const size_t first =
+      std::exchange(narrowed_, open_.size() == 1 ? graph_.checks.size() : narrowed_);
   return narrow(graph_, std::min(first, narrowed_), narrowed_);
 }
 

@@ -72,8 +72,7 @@ bool narrow(Graph& graph, const ir::Expr& condition) {
 
 bool narrow(Graph& graph, size_t first, size_t last) {
   bool found = false;
-  for (size_t i = first; i < last; ++i)
-    found = narrow(graph, graph.checks[i].condition) || found;
+  for (size_t i = first; i < last; ++i) found = narrow(graph, graph.checks[i].condition) || found;
   return found;
 }
 

@@ -6,7 +6,8 @@
 namespace tilewright::graph {
 
 /// Takes from checks of the main function, from number `first` to before `last`, what sizes of
-/// inputs they allow. What follows such a check may count on it: the run makes it before anything else.
+/// inputs they allow. What follows such a check may count on it: the run makes it before anything
+/// else.
 ///   before   symbol n in 0..2147483647            check n < 513
 ///   after    symbol n in 0..512 of 0..2147483647  check n < 513
 /// Returns whether a range became smaller.

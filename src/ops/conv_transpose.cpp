@@ -71,7 +71,8 @@ std::vector<Spread> spreads(const Call& call) {
       s.out = call.extent(full);
     else
       s.out = call.extent(full - Dim(pads[d]) - Dim(pads[rank + d]));
-    call.check(1 <= call.shape(0)[d + 2], str("windows over dimension ", d + 2, ", which is empty"));
+    call.check(1 <= call.shape(0)[d + 2],
+               str("windows over dimension ", d + 2, ", which is empty"));
     if (attrs.auto_pad == AutoPad::Valid) s.pad_begin = Dim(0);
     if (!wanted.empty() || same_upper || attrs.auto_pad == AutoPad::SameLower) {
       const Dim total = ir::max(full - s.out, Dim(0));

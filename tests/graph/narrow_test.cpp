@@ -84,7 +84,8 @@ TEST(Narrow, BelievesNoCheckOfABody) {
   const Dim n = g.symbol("n");
   const ValueId x = g.in("x", {n, Dim(4)});
   g.begin_body("b");
-  const ValueId table = g("slice", {g.weights({512, 4}), g.ints({0}), g.formulas({n}), g.ints({0})});
+  const ValueId table =
+      g("slice", {g.weights({512, 4}), g.ints({0}), g.formulas({n}), g.ints({0})});
   g("add", {x, table});
   g.end_body({});
   EXPECT_EQ(range_of(g.graph(), "n"), str("0..", kMaxSize));

@@ -7,10 +7,12 @@ namespace tilewright::tune {
 namespace {
 
 constexpr double kFma = 0.5;
-constexpr double kResult = 2;    // of storing and starting one vector of results
-constexpr double kTileEnd = 8;   // of the loops around a tile
-constexpr double kLine = 64;     // bytes that a cache brings at once
-constexpr double kBeside = 0.1;  // of what the second cache takes that arithmetic does not hide
+constexpr double kResult = 2;     // of storing and starting one vector of results
+constexpr double kTileEnd = 8;    // of the loops around a tile
+constexpr double kLine = 64;      // bytes that a cache brings at once
+constexpr double kBeside = 0.05;  // of what the second cache takes that arithmetic does not hide
+constexpr double kWait = 1.2;     // a tile of few sums waits for more than the latency of one
+constexpr double kShared = 2;     // the second cache beside loads from the first, against alone
 constexpr double kElement =
     4;  // bytes of a lane: an f32, or what makes a term of one; an f64 is more
 
@@ -19,19 +21,20 @@ constexpr double kElement =
 /// not stay there until the next rows.
 double one_tile(double r, double v, double vector_bytes, double terms, const ResultSize& size,
                 const ir::Rates& rates) {
-  double step = std::max({r * v * kFma, (r + v) * rates.load, rates.latency});
+  double step = std::max({r * v * kFma, (r + v) * rates.load, kWait * rates.latency});
   if (r > static_cast<double>(size.near_rows)) step = std::max(step, r * kLine / rates.bytes[0]);
   const double bytes = v * vector_bytes / static_cast<double>(size.window);
   if (bytes * terms > static_cast<double>(size.near_bytes)) {
-    const double from_second = bytes / rates.bytes[0];
+    const double from_second = kShared * bytes / rates.bytes[0];
     step = std::max(step, from_second) + kBeside * from_second;
   }
   return step * terms + r * v * kResult + kTileEnd;
 }
 
-/// A size that only the run knows is none of the likely ones: of its last tile half is there.
+/// A size that only the run knows is none of the likely ones: of its last tile half is there, and
+/// short tails have code of their own.
 double with_tail(int64_t n, int64_t tile) {
-  return static_cast<double>(n) + static_cast<double>(tile - 1) / 2;
+  return static_cast<double>(n) + static_cast<double>(tile - 1) / 4;
 }
 
 /// Tiles along one side: how many, and how long the last one is if it is another.

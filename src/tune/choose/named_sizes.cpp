@@ -71,8 +71,8 @@ class Naming {
     if (e.as<ir::VarNode>() || !is_size(e)) return e;
     if (const auto* b = e.as<ir::Binary>(); b && stays(*b))
       return ir::binary(b->op, named(b->a), named(b->b));
-    const auto known = std::ranges::find_if(
-        made_, [&](const auto& made) { return is_same(made.second, e); });
+    const auto known =
+        std::ranges::find_if(made_, [&](const auto& made) { return is_same(made.second, e); });
     if (known != made_.end()) return known->first.var;
     made_.emplace_back(symbol_for(e), e);
     return made_.back().first.var;

@@ -55,11 +55,11 @@ TEST(Nearby, AnswersChangeTheScheduleAndTheConstantsWithIt) {
   ASSERT_NE(knob, space.knobs().end()) << space.print();
   // Another width: the panels of the weights have it, too.
   const auto k = static_cast<size_t>(knob - space.knobs().begin());
-  for (p.choice[k] = 0; knob->text(p.choice[k]) != "3x2"; ++p.choice[k])
+  for (p.choice[k] = 0; knob->text(p.choice[k]) != "3x4"; ++p.choice[k])
     ASSERT_LT(p.choice[k] + 1, knob->candidates.size()) << space.print();
   const std::string trace = schedule::print(space.apply(p).trace());
-  EXPECT_NE(trace.find("/ 8"), std::string::npos) << trace;
-  EXPECT_NE(trace.find("[?, 8]"), std::string::npos) << trace;
+  EXPECT_NE(trace.find("/ 16"), std::string::npos) << trace;
+  EXPECT_NE(trace.find("[?, 16]"), std::string::npos) << trace;
   EXPECT_NE(trace.find("[?, 3]"), std::string::npos) << trace;
 }
 
