@@ -17,24 +17,24 @@ constexpr double kElement =
     4;  // bytes of a lane: an f32, or what makes a term of one; an f64 is more
 
 /// One tile of r rows and v vectors of so many bytes over all terms. Rows that are not near each
-/// other's values in the first cache take each of them from the second one; so do vectors that do
-/// not stay there until the next rows.
-double one_tile(double r, double v, double vector_bytes, double terms, const ResultSize& size,
-                const ir::Rates& rates) {
+/// other's values in the first cache take each of them from the second one; so do the first rows'
+/// vectors, and all that do not stay there until the next rows.
+double one_tile(double r, double v, double vector_bytes, double terms, bool is_first,
+                const ResultSize& size, const ir::Rates& rates) {
   double step = std::max({r * v * kFma, (r + v) * rates.load, kWait * rates.latency});
   if (r > static_cast<double>(size.near_rows)) step = std::max(step, r * kLine / rates.bytes[0]);
   const double bytes = v * vector_bytes / static_cast<double>(size.window);
-  if (bytes * terms > static_cast<double>(size.near_bytes)) {
+  if (is_first || bytes * terms > static_cast<double>(size.near_bytes)) {
     const double from_second = kShared * bytes / rates.bytes[0];
     step = std::max(step, from_second) + kBeside * from_second;
   }
   return step * terms + r * v * kResult + kTileEnd;
 }
 
-/// A size that only the run knows is none of the likely ones: of its last tile half is there, and
-/// short tails have code of their own.
-double with_tail(int64_t n, int64_t tile) {
-  return static_cast<double>(n) + static_cast<double>(tile - 1) / 4;
+/// A size that only the run knows is none of the likely ones: of its last tile half is there.
+double tiles_of(int64_t n, int64_t tile) {
+  const double all = static_cast<double>(n) + static_cast<double>(tile - 1) / 2;
+  return std::max(all / static_cast<double>(tile), 1.0);
 }
 
 /// Tiles along one side: how many, and how long the last one is if it is another.
@@ -43,7 +43,7 @@ struct Side {
   int64_t rest = 0;
 };
 Side tiles_along(int64_t n, int64_t tile, bool always_whole) {
-  if (always_whole) return {with_tail(n, tile) / static_cast<double>(tile), 0};
+  if (always_whole) return {tiles_of(n, tile), 0};
   return {static_cast<double>(n / tile), n % tile};
 }
 
@@ -55,12 +55,13 @@ double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_
   const Side columns = tiles_along(size.columns, width, size.whole_columns);
   const auto down = [&](int64_t vectors) {
     const auto v = static_cast<double>(vectors), k = static_cast<double>(terms);
-    const auto of = [&](int64_t r) {
-      return one_tile(static_cast<double>(r), v, kElement * static_cast<double>(lanes), k, size,
-                      rates);
+    const auto of = [&](int64_t r, bool is_first) {
+      return one_tile(static_cast<double>(r), v, kElement * static_cast<double>(lanes), k,
+                      is_first, size, rates);
     };
-    double all = rows.whole * of(tile.rows);
-    if (rows.rest != 0) all += of(rows.rest);
+    const double first = std::min(rows.whole, 1.0);
+    double all = first * of(tile.rows, true) + (rows.whole - first) * of(tile.rows, false);
+    if (rows.rest != 0) all += of(rows.rest, rows.whole == 0);
     return tile.vectors > tile.rows ? all + size.far * v * k : all;
   };
   double all = columns.whole * down(tile.vectors);
