@@ -56,6 +56,14 @@ TEST(Plan, ShortSumsAreUnrolledAsAWholeWhereTheCodeStaysShort) {
 
 /// Sixteen rows: six vectors by two are as many sums as two by six, but their panel does not stay
 /// in the first cache, and the second brings half of what they read.
+/// How much longer a tile takes than another one, for 320 rows of 512 results.
+double slower(const Tile& tile, const Tile& other, int64_t terms, double far = 0) {
+  const ResultSize size{.rows = 320, .columns = 512, .near_bytes = 24 << 10, .far = far};
+  const ir::Rates rates{.bytes = {16, 8, 3}};
+  const auto cycles = [&](const Tile& t) { return tile_cycles(t, {&size, 1}, terms, 8, rates); };
+  return cycles(tile) / cycles(other);
+}
+
 TEST(Plan, VectorsThatComeFromTheSecondCacheAreFew) {
   const auto tile = [](int64_t terms) {
     return plan_of(product(16, terms, 512), {.name = "narrow",
@@ -67,22 +75,30 @@ TEST(Plan, VectorsThatComeFromTheSecondCacheAreFew) {
   };
   EXPECT_LE(tile(512).vectors, 3);
   EXPECT_GE(tile(512).rows, 4);
-  EXPECT_EQ(tile(64).vectors, 6) << "a panel that stays in the first cache";
+  EXPECT_LT(slower({2, 6}, {6, 2}, 64), 1.2) << "a panel that stays in the first cache";
+  EXPECT_GT(slower({2, 6}, {6, 2}, 512), 2);
 }
 
 /// Two vectors by six rows are as many sums as six by two, and have the time to ask for the next
 /// panel.
 TEST(Plan, WeightsThatComeFromMemoryWantTilesWithAsManyRowsAsVectors) {
-  const auto tile = [](int64_t second_cache) {
-    return plan_of(product(16, 64, 512), {.name = "narrow",
-                                          .vector_bits = 256,
-                                          .vector_registers = 16,
-                                          .l1_bytes = 32 << 10,
-                                          .l2_bytes = second_cache})
-        .tile;
+  EXPECT_GT(slower({2, 6}, {6, 2}, 64, 10), slower({2, 6}, {6, 2}, 64) + 0.03);
+}
+
+TEST(Plan, FewRowsFetchWhateverTheWidthIs) {
+  const auto cycles = [](int64_t vectors) {
+    const ResultSize size{.rows = 1, .columns = 512, .near_bytes = 24 << 10};
+    return tile_cycles({1, vectors}, {&size, 1}, 256, 8, {.bytes = {16, 8, 3}});
   };
-  EXPECT_GT(tile(256 << 10).vectors, tile(256 << 10).rows);
-  EXPECT_LE(tile(64 << 10).vectors, tile(64 << 10).rows);
+  EXPECT_LE(cycles(8), cycles(2));
+}
+
+TEST(Plan, ATileOfWhichAPartIsThereTakesAsLongAsAWholeOne) {
+  const auto cycles = [](int64_t columns) {
+    const ResultSize size{.rows = 64, .columns = columns, .whole_columns = true};
+    return tile_cycles({12, 1}, {&size, 1}, 256, 16, {}) * static_cast<double>(columns);
+  };
+  EXPECT_EQ(cycles(1), cycles(8));
 }
 
 TEST(Plan, ALoopThatOccupiesAllThreadsStaysTheFirst) {
