@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "driver/arena_text.h"
-#include "graph/memory.h"
-#include "graph/op_def.h"
 #include "ir/equal.h"
 #include "ir/print.h"
 #include "ir/rewrite.h"
@@ -19,39 +16,6 @@ namespace tilewright::driver {
 using namespace graph;
 
 namespace {
-
-/// Calls f with every value that the node or a body of it reads.
-template <class F>
-void for_each_use(const Node& node, F&& f) {
-  for (const graph::ValueId id : node.inputs)
-    if (id != kNoValue) f(id);
-  for (const Function& body : node.bodies) {
-    for (const Node& inner : body.nodes) for_each_use(inner, f);
-    for (const graph::ValueId id : body.outputs)
-      if (id != kNoValue) f(id);
-  }
-}
-
-/// Calls f with every value whose memory a result of If or Loop may take over: what a branch hands
-/// through, and what a loop without iterations starts from.
-template <class F>
-void for_each_shared(const Node& node, F&& f) {
-  if (node.op->special == Special::View) f(node.inputs[0]);
-  if (node.op->special != Special::Control) return;
-  for (const graph::ValueId id : node.inputs)
-    if (id != kNoValue) f(id);
-  for (const Function& body : node.bodies) {
-    for (const Node& inner : body.nodes) for_each_shared(inner, f);
-    for (const graph::ValueId id : body.outputs)
-      if (id != kNoValue) f(id);
-  }
-}
-
-/// Is what the node makes written by a kernel?
-bool by_kernel(const Node& node) {
-  return node.op->host.empty() &&
-         (node.op->special == Special::None || node.op->special == Special::Group);
-}
 
 /// Does the node, or a member of the group that it is, come from there?
 bool made_by(const Node& node, const Origin& origin) {
@@ -76,10 +40,6 @@ std::vector<Check> distinct(const std::vector<Check>& checks) {
     out.push_back(c);
   }
   return out;
-}
-
-bool is_output(const Function& main, graph::ValueId id) {
-  return std::find(main.outputs.begin(), main.outputs.end(), id) != main.outputs.end();
 }
 
 /// Strings as the module keeps them: offsets, then the characters.
@@ -174,109 +134,6 @@ Plan Planner::run() {
 
 void Planner::check(const Check& c) {
   plan_.check(symbols_.reg(c.condition), str(c.origin.text, ": ", c.message));
-}
-
-/// Which values of the main function live from which node to which, and places for those whose
-/// size follows from the inputs. A view lives in the value that it looks at, a part in its whole,
-/// which begins with the first of them.
-void Planner::lifetimes(const Function& main) {
-  std::unordered_map<ValueId, int> first;
-  std::unordered_map<ValueId, ValueId> roots;
-  const auto root = [&](ValueId id) {
-    for (auto found = roots.end();; id = found->second) {
-      id = kernels_.parts.root(id);
-      found = roots.find(id);
-      if (found == roots.end()) return id;
-    }
-  };
-  const int end = static_cast<int>(main.nodes.size());
-  for (int i = 0; i < end; ++i) {
-    const Node& node = main.nodes[static_cast<size_t>(i)];
-    for_each_use(node, [&](ValueId id) { last_[root(id)] = i; });
-    for (const ValueId id : node.outputs) {
-      if (id == kNoValue) continue;
-      if (node.op->special == Special::View) roots[id] = root(node.inputs[0]);
-      first.emplace(root(id), i);
-      last_[root(id)] = std::max(last_[root(id)], i);
-    }
-  }
-  // What a symbol is read from must be there for whoever asks first: until the end.
-  for (const SymbolInfo& s : graph_.symbols) {
-    if (const FromElement* e = std::get_if<FromElement>(&s.source)) last_[root(e->value)] = end;
-    if (const FromExtent* e = std::get_if<FromExtent>(&s.source)) last_[root(e->value)] = end;
-  }
-  for (const ValueId id : main.outputs) last_[root(id)] = end;
-  for (auto node = main.nodes.rbegin(); node != main.nodes.rend(); ++node) {
-    if (node->op->special != Special::Control) continue;
-    int last = 0;
-    for (const ValueId id : node->outputs)
-      if (id != kNoValue) last = std::max(last, last_[root(id)]);
-    for_each_shared(*node, [&](ValueId id) { last_[root(id)] = std::max(last_[root(id)], last); });
-  }
-  std::vector<ArenaItem> items;
-  for (const Node& node : main.nodes) {
-    if (!by_kernel(node)) continue;
-    for (const ValueId id : node.outputs) {
-      const TensorType* t = id == kNoValue ? nullptr : graph_.type(id).tensor();
-      if (!t || graph_.value(id).constant || is_output(main, id) || root(id) != id) continue;
-      const Dim count = graph::elements(t->shape);
-      if (!ir::const_int(count) && !is_early(t->shape)) continue;
-      const Dim bytes = ir::ceil_div(count * ir::bits(t->elem), 8);
-      items.push_back({id, simplified(bytes), first[id], last_[id]});
-    }
-  }
-  if (!share_memory_)
-    for (ArenaItem& item : items) item.first = 0, item.last = end;
-  place(items);
-}
-
-/// A formula for each offset: the greatest end of what lies below, ends rounded up.
-void Planner::place(const std::vector<ArenaItem>& items) {
-  const ArenaPlan arena = plan_arena(graph_, items);
-  const Reg nothing = plan_.constant(0);
-  // Known numbers are computed here, others when the sizes are.
-  struct Known {
-    Reg reg;
-    std::optional<int64_t> value;
-  };
-  const auto greater = [&](const Known& a, const Known& b) -> Known {
-    if (a.value && b.value) return *a.value < *b.value ? b : a;
-    if (a.value == 0) return b;
-    return {b.value == 0 ? a.reg : plan_.op(PlanOp::Max, a.reg, b.reg), {}};
-  };
-  const auto sum = [&](const Known& offset, const Dim& bytes) -> Known {
-    const std::optional<int64_t> known = ir::const_int(bytes);
-    if (known && offset.value)
-      return {plan_.constant(*offset.value + *known), *offset.value + *known};
-    if (offset.value == 0) return {symbols_.reg(bytes), {}};
-    return {plan_.op(PlanOp::Add, offset.reg, symbols_.reg(bytes)), {}};
-  };
-  std::unordered_map<ValueId, std::vector<ValueId>> parts;
-  for (const auto& [id, part] : kernels_.parts.places) parts[part.whole].push_back(id);
-  const auto put = [&](auto& self, ValueId id, const Known& offset) -> void {
-    arena_[id] = offset.reg;
-    const auto inside = parts.find(id);
-    if (inside == parts.end()) return;
-    for (const ValueId part : inside->second)
-      if (const Dim& within = kernels_.parts.places.at(part).offset; symbols_.is_early(within))
-        self(self, part, sum(offset, within));
-  };
-  std::vector<Known> ends(items.size());
-  Known all{nothing, 0};
-  for (const int i : arena.places.order) {
-    const auto at = static_cast<size_t>(i);
-    Known offset{nothing, 0};
-    for (const int below : arena.places.below[at])
-      offset = greater(offset, ends[static_cast<size_t>(below)]);
-    const Dim size = simplified(ir::ceil_div(items[at].bytes, kMemoryAlignment) * kMemoryAlignment);
-    ends[at] = sum(offset, size);
-    put(put, items[at].value, offset);
-    all = greater(all, ends[at]);
-  }
-  arena_bytes_ = all.reg;
-  arena_most_ = arena.most;
-  plan_.set_live_bytes(arena.worst_bytes, arena.worst_live_bytes);
-  plan_.set_arena_texts(arena_texts(graph_, items, arena.places));
 }
 
 /// So that no call asks for memory, when the declared ranges bound what it needs.
@@ -486,6 +343,8 @@ void Planner::call(const Node& node, const KernelUse& use) {
   }
   operands.push_back(operands_of(use));
   std::vector<Reg> sizes;
+  if (const auto some = kernels_.parts.some.find(&node); some != kernels_.parts.some.end())
+    sizes.push_back(plan_.op(PlanOp::Not, symbols_.reg(some->second)));
   for (const ir::Expr& e : use.positive) sizes.push_back(symbols_.reg(ir::max(e, ir::Expr(0))));
   const PlanBuilder::Label end = plan_.label();
   for (const Reg size : sizes) plan_.jump_if_zero(size, end);

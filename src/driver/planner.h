@@ -7,6 +7,7 @@
 #include "driver/build_kernels.h"
 #include "driver/plan_arena.h"
 #include "driver/plan_symbols.h"
+#include "graph/op_def.h"
 #include "module/module.h"
 #include "module/plan_builder.h"
 
@@ -15,6 +16,12 @@ namespace tilewright::driver {
 ElemType elem_type(const graph::TensorType& type);
 /// Of a value. A tensor whose rank only the run tells is kept as an optional that holds it.
 ValueType value_type(const graph::Type& type);
+
+/// Is what the node makes written by a kernel?
+inline bool by_kernel(const graph::Node& node) {
+  return node.op->host.empty() &&
+         (node.op->special == graph::Special::None || node.op->special == graph::Special::Group);
+}
 
 /// Writes the plan of a graph. Values of the main function whose size follows from the inputs lie
 /// in the arena, others are allocated while the plan runs; outputs are written by the kernels
@@ -32,8 +39,10 @@ class Planner {
   using PlanValueId = tilewright::ValueId;
 
   void ports(const graph::Function& main);
+  // plan_places.cpp
   void lifetimes(const graph::Function& main);
   void place(const std::vector<ArenaItem>& items);
+
   void reserve();
   void guards();
   ir::Expr work_of(const KernelUse& use, const ir::Expr& formula) const;

@@ -14,29 +14,36 @@
 namespace tilewright::graph {
 namespace {
 
-using Pieces = std::vector<std::pair<ValueId, Dim>>;
-
 bool is_concat(const Node& n) { return n.op->name == "concat"; }
 bool is_split(const Node& n) { return n.op->name == "split"; }
 
-/// Does memory begin with the axis: is every dimension outside of it 1, and is it not cut up?
-bool is_outermost(const TensorType& t, int64_t axis) {
+/// Does memory begin with the axis: is every dimension outside of it 1, and is it not cut up? A
+/// free batch may be 1: that is the condition. Small tensors of free rows are better made at once.
+bool is_outermost(const TensorType& t, int64_t axis, ir::Expr& when) {
   const auto a = static_cast<size_t>(axis < 0 ? axis + t.rank() : axis);
   if (t.layout && a > 1) return false;
-  return std::all_of(t.shape.begin(), t.shape.begin() + static_cast<std::ptrdiff_t>(a),
-                     [](const Dim& d) { return ir::is_const(d, 1); });
+  for (size_t d = 0; d < a; ++d) {
+    if (ir::is_const(t.shape[d], 1)) continue;
+    if (d > 0 || t.rank() < 3 || ir::const_int(t.shape[d])) return false;
+    when = ir::both(when, ir::eq(t.shape[d], 1));
+  }
+  return true;
 }
 
 Dim bytes_of(const TensorType& t) { return simplified(elements(t.shape) * (ir::bits(t.elem) / 8)); }
 
-bool is_aligned(const Graph& graph, SymbolIndex& symbols, const Dim& offset) {
+bool is_aligned(const Graph& graph, SymbolIndex& symbols, const Dim& offset, ir::Expr& when) {
+  const ir::Expr rest = offset % kMemoryAlignment;
   arith::Context context;
   for (const ir::Var& var : ir::vars_of(offset)) {
     const SymbolInfo* info = symbols.with_var(graph.symbols, *var);
     require(info, "a symbol that the graph does not have");
     context.bind(var, arith::Interval{info->symbol.min, info->symbol.max});
   }
-  return context.can_prove_equal(offset % kMemoryAlignment, 0);
+  if (context.can_prove_equal(rest, 0)) return true;
+  if (!when) return false;
+  when = ir::both(when, ir::eq(rest, 0));
+  return true;
 }
 
 class Finder {
@@ -54,8 +61,13 @@ class Finder {
       const Node* n = &node;
       if (n->op->special == Special::Group && n->bodies[0].nodes.size() == 1)
         n = &n->bodies[0].nodes[0];
-      if ((is_split(*n) && split(*n, node.outputs)) || (is_concat(*n) && concat(*n)))
-        out_.nodes.insert(&node);
+      ir::Expr when;
+      if ((is_split(*n) && split(*n, node.outputs, when)) || (is_concat(*n) && concat(*n, when))) {
+        if (when)
+          out_.some.emplace(&node, when);
+        else
+          out_.nodes.insert(&node);
+      }
       if (node.op->host.empty() && (node.op->special == Special::Group || is_computed(*node.op)))
         made_.insert(node.outputs.begin(), node.outputs.end());
     }
@@ -78,33 +90,42 @@ class Finder {
     return channel_block(*graph_.type(a).tensor()) == channel_block(*graph_.type(b).tensor());
   }
 
-  bool split(const Node& n, const std::vector<ValueId>& read) {
+  /// Does a kernel write it where the plan says, which knows its size from the inputs?
+  bool is_placed(ValueId id) const {
+    return !is_output(id) && !graph_.value(id).constant &&
+           std::ranges::all_of(graph_.type(id).tensor()->shape,
+                               [&](const Dim& d) { return is_early(d); });
+  }
+
+  bool split(const Node& n, const std::vector<ValueId>& read, ir::Expr& when) {
     const ValueId whole = n.inputs[0];
-    Pieces pieces = stretches(graph_, symbols_, n);
+    auto [pieces, condition] = stretches(graph_, symbols_, n);
     std::erase_if(pieces,
                   [&](const auto& piece) { return !std::ranges::count(read, piece.first); });
     if (pieces.empty() || graph_.value(whole).constant) return false;
+    if (condition && (!made_.contains(whole) || !is_placed(whole))) return false;
     for (const auto& [id, offset] : pieces)
-      if (is_output(id) || graph_.value(id).constant || !in_same_order(id, whole)) return false;
-    for (const auto& [id, offset] : pieces) out_.places[id] = {whole, offset};
+      if (is_output(id) || graph_.value(id).constant || !in_same_order(id, whole) ||
+          (condition && !(is_early(offset) && is_placed(id))))
+        return false;
+    for (const auto& [id, offset] : pieces) out_.places[id] = {whole, offset, condition};
+    when = condition;
     return true;
   }
 
   /// Its inputs are values that kernels write, each of them here and nowhere else.
-  bool concat(const Node& n) {
+  bool concat(const Node& n, ir::Expr& when) {
     const ValueId whole = n.outputs[0];
-    const Pieces pieces = stretches(graph_, symbols_, n);
-    if (pieces.empty() || is_output(whole) || graph_.value(whole).constant) return false;
-    if (!std::ranges::all_of(graph_.type(whole).tensor()->shape,
-                             [&](const Dim& d) { return is_early(d); }))
-      return false;
+    const auto [pieces, condition] = stretches(graph_, symbols_, n);
+    if (pieces.empty() || !is_placed(whole)) return false;
     std::unordered_set<ValueId> seen;
     for (const auto& [id, offset] : pieces)
       if (!made_.contains(id) || is_output(id) || graph_.value(id).constant ||
           out_.places.contains(id) || !in_same_order(id, whole) || !is_early(offset) ||
-          !seen.insert(id).second)
+          (condition && !is_placed(id)) || !seen.insert(id).second)
         return false;
-    for (const auto& [id, offset] : pieces) out_.places[id] = {whole, offset};
+    for (const auto& [id, offset] : pieces) out_.places[id] = {whole, offset, condition};
+    when = condition;
     return true;
   }
 
@@ -118,27 +139,29 @@ class Finder {
 }  // namespace
 
 ValueId Parts::root(ValueId id) const {
-  for (auto found = places.find(id); found != places.end(); found = places.find(id))
+  for (auto found = places.find(id); found != places.end() && !found->second.when;
+       found = places.find(id))
     id = found->second.whole;
   return id;
 }
 
 Parts parts_in_place(const Graph& graph) { return Finder(graph).run(); }
 
-Pieces stretches(const Graph& graph, SymbolIndex& symbols, const Node& node) {
+Stretches stretches(const Graph& graph, SymbolIndex& symbols, const Node& node) {
   if (!is_concat(node) && !is_split(node)) return {};
   const std::vector<ValueId>& list = is_concat(node) ? node.inputs : node.outputs;
   const ValueId whole_id = is_concat(node) ? node.outputs[0] : node.inputs[0];
   const TensorType* whole = graph.type(whole_id).tensor();
   const auto axis = attr<int64_t>(node, "axis");
-  if (!whole || whole->strings || ir::bits(whole->elem) < 8 || !is_outermost(*whole, axis))
+  Stretches out;
+  if (!whole || whole->strings || ir::bits(whole->elem) < 8 ||
+      !is_outermost(*whole, axis, out.when))
     return {};
-  Pieces out;
   Dim before = 0;
   for (const ValueId id : list) {
     if (id == kNoValue) return {};
-    if (!is_aligned(graph, symbols, before)) return {};
-    out.emplace_back(id, before);
+    if (!is_aligned(graph, symbols, before, out.when)) return {};
+    out.pieces.emplace_back(id, before);
     before = simplified(before + bytes_of(*graph.type(id).tensor()));
   }
   return out;

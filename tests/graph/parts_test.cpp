@@ -12,14 +12,15 @@
 namespace tilewright::graph {
 namespace {
 
-/// `a in c at 0, b in c at 64`
+/// `a in c at 0, b in c at 64 if n == 1`
 std::string parts_of(const std::string& text) {
   const Graph g = parse(text, ops::find);
   const Parts parts = parts_in_place(g);
   std::string out;
   for (const auto& [id, part] : parts.places)
     out += str(out.empty() ? "" : ", ", g.value(id).name, " in ", g.value(part.whole).name, " at ",
-               ir::print(part.offset));
+               ir::print(part.offset), part.when ? str(" if ", ir::print(part.when)) : "");
+  EXPECT_EQ(parts.some.empty(), out.find(" if ") == std::string::npos);
   return out;
 }
 
@@ -31,6 +32,29 @@ TEST(Parts, InputsOfAConcatAreWrittenWhereTheResultHasThem) {
     %y: f32[1, 8, 8] = relu(%c)
     return %y })"),
             "a in c at 0, b in c at 128");
+}
+
+TEST(Parts, OfAFreeBatchLieInPlaceWhereItIsOne) {
+  const std::string symbols = "symbol n in 0..99 = dim(%x, 0)\nsymbol w in 1..99 = dim(%x, 2)\n";
+  EXPECT_EQ(parts_of(symbols + R"(graph main(%x: f32[n, 4, w]) {
+    %a: f32[n, 4, w] = relu(%x)
+    %b: f32[n, 4, w] = exp(%x)
+    %c: f32[n, 8, w] = concat(%a, %b) {axis = 1}
+    %p: f32[n, 4, w], %q: f32[n, 4, w] = split(%c) {axis = 1, outputs = 2}
+    %y: f32[n, 4, w] = mul(%p, %q)
+    return %y })"),
+            "a in c at 0 if n == 1 && w * n * 16 % 64 == 0, b in c at w * n * 16 if n == 1 && w * "
+            "n * 16 % 64 "
+            "== 0, p in c at 0 if n == 1 && w * n * 16 % 64 == 0, q in c at w * n * 16 if n == 1 "
+            "&& w * n * 16 "
+            "% 64 == 0");
+  // A batch that is not 1, and rows that only the run tells, are joined by a kernel.
+  EXPECT_EQ(parts_of(symbols + R"(graph main(%x: f32[n, 4, w]) {
+    %a: f32[n, 4, w] = relu(%x)
+    %b: f32[n, 4, w] = exp(%x)
+    %c: f32[n, 4, w + w] = concat(%a, %b) {axis = 2}
+    return %c })"),
+            "");
 }
 
 TEST(Parts, AConcatCanBeAPart) {

@@ -157,7 +157,7 @@ class Assignment {
   };
   /// Do its parts lie in place, all being in the same order?
   bool costs_nothing(const Node& n) const {
-    if (!parts_.nodes.contains(&n)) return false;
+    if (!parts_.nodes.contains(&n) && !parts_.some.contains(&n)) return false;
     std::set<int64_t> blocks;
     for (const auto* ids : {&n.inputs, &n.outputs})
       for (const ValueId id : *ids)

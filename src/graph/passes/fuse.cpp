@@ -329,7 +329,8 @@ class Fuser {
   }
 
   bool is_stretched_concat(int n) {
-    return node(n).op->name == "concat" && !stretches(graph_, graph_.symbol_index, node(n)).empty();
+    return node(n).op->name == "concat" &&
+           !stretches(graph_, graph_.symbol_index, node(n)).pieces.empty();
   }
 
   /// The product of the group that reads what node n only puts into another order; n itself when

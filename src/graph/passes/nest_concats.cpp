@@ -15,7 +15,7 @@ class Nest {
  public:
   bool operator()(Rewriter& r, const Node& n) {
     // Where parts cannot lie in place, a copy of a copy would be worse than one of all parts.
-    if (n.op->name != "concat" || stretches(r.graph(), symbols_, n).empty()) return false;
+    if (n.op->name != "concat" || stretches(r.graph(), symbols_, n).pieces.empty()) return false;
     const int rank = r.tensor(n.outputs[0])->rank();
     const auto given = attr<int64_t>(n, "axis");
     const int64_t axis = given < 0 ? given + rank : given;

@@ -56,8 +56,8 @@ double all_tiles(const Tile& tile, const ResultSize& size, int64_t terms, int64_
   const auto down = [&](int64_t vectors) {
     const auto v = static_cast<double>(vectors), k = static_cast<double>(terms);
     const auto of = [&](int64_t r, bool is_first) {
-      return one_tile(static_cast<double>(r), v, kElement * static_cast<double>(lanes), k,
-                      is_first, size, rates);
+      return one_tile(static_cast<double>(r), v, kElement * static_cast<double>(lanes), k, is_first,
+                      size, rates);
     };
     const double first = std::min(rows.whole, 1.0);
     double all = first * of(tile.rows, true) + (rows.whole - first) * of(tile.rows, false);
