@@ -41,6 +41,7 @@ Shape infer_shape(const Call& call) {
   need_min_rank(call, 0, 3);
   need_rank(call, 1, call.rank(0));
   need_at_least(call, "group", {attrs.group}, 1);
+  need_no_empty(call);
   const Shape &x = call.shape(0), &w = call.shape(1);
   call.equal(x[1], w[1] * attrs.group, "channels of the input and of the weights times group");
   call.check(ir::eq(w[0] % attrs.group, Dim(0)),

@@ -71,8 +71,6 @@ std::vector<Spread> spreads(const Call& call) {
       s.out = call.extent(full);
     else
       s.out = call.extent(full - Dim(pads[d]) - Dim(pads[rank + d]));
-    call.check(1 <= call.shape(0)[d + 2],
-               str("windows over dimension ", d + 2, ", which is empty"));
     if (attrs.auto_pad == AutoPad::Valid) s.pad_begin = Dim(0);
     if (!wanted.empty() || same_upper || attrs.auto_pad == AutoPad::SameLower) {
       const Dim total = ir::max(full - s.out, Dim(0));
@@ -88,6 +86,7 @@ Shape infer_shape(const Call& call) {
   need_min_rank(call, 0, 3);
   need_rank(call, 1, call.rank(0));
   need_at_least(call, "group", {attrs.group}, 1);
+  need_no_empty(call);
   const Shape &x = call.shape(0), &w = call.shape(1);
   call.equal(x[1], w[0], "channels of the input and of the weights");
   call.check(ir::eq(x[1] % attrs.group, Dim(0)),

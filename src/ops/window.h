@@ -36,6 +36,9 @@ struct Window {
 std::vector<Window> windows(const graph::Call& call, const WindowAttrs& attrs,
                             const graph::Shape& in, const graph::Shape& kernel);
 
+/// A convolution has no empty input; a pool of one is as empty, where its windows fit.
+void need_no_empty(const graph::Call& call);
+
 /// Dimensions `first` and on of `x`, with `value` around them, as a stage before the windows; `x`
 /// itself where no window reaches outside.
 te::Tensor padded(const te::Tensor& x, size_t first, const std::vector<Window>& windows,
