@@ -161,10 +161,10 @@ std::vector<ValueId> Builder::calls(const OpDef& op, const Attrs& attrs,
             .origin = origin_};
   while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
   const Call call(graph_, op, node.attrs, node.inputs, node.origin, node.bodies);
-  const size_t symbols = graph_.symbols.size();
+  const size_t symbols = graph_.symbols.size(), checks = graph_.checks.size();
   std::vector<Type> types = op.infer(call);
   if (narrows()) {
-    graph_.symbols.resize(symbols);
+    forget_formulas(graph_, symbols, checks);
     types = op.infer(call);
   }
   require(outputs <= types.size(), "more results wanted than the operator gives");

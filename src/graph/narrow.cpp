@@ -76,6 +76,21 @@ bool narrow(Graph& graph, size_t first, size_t last) {
   return found;
 }
 
+void forget_formulas(Graph& graph, size_t symbols, size_t checks) {
+  std::unordered_set<ir::Var> used;
+  for (size_t i = checks; i < graph.checks.size(); ++i)
+    used.merge(ir::vars_of(graph.checks[i].condition));
+  for (size_t i = graph.symbols.size(); i-- > symbols;) {
+    const auto* f = std::get_if<FromFormula>(&graph.symbols[i].source);
+    if (!f) continue;
+    if (used.contains(graph.symbols[i].symbol.var))
+      used.merge(ir::vars_of(f->formula));
+    else
+      graph.symbols.erase(graph.symbols.begin() + static_cast<ptrdiff_t>(i));
+  }
+  graph.symbol_index = {};
+}
+
 void narrow_again(Graph& graph, size_t last) {
   bool any = false;
   for (SymbolInfo& s : graph.symbols)

@@ -91,6 +91,16 @@ TEST(Narrow, BelievesNoCheckOfABody) {
   EXPECT_EQ(range_of(g.graph(), "n"), str("0..", kMaxSize));
 }
 
+/// A call that reads an element, and whose checks tell of it and of a size.
+TEST(Narrow, KeepsTheSymbolsThatChecksMention) {
+  Net g;
+  const ValueId x = g.in("x", {g.symbol("n")}), axis = g.in("axis", {Dim(1)}, ir::Elem::I64);
+  g.output(g("squeeze", {x, axis}));
+  const Graph graph = g.take();
+  EXPECT_FALSE(graph.checks.empty());
+  verify(graph);
+}
+
 TEST(Narrow, IsKeptInTheText) {
   Net g;
   const Dim n = g.symbol("n");
