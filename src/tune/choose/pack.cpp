@@ -18,22 +18,38 @@ using schedule::Schedule;
 
 namespace {
 
-/// The only load of the factor, and the dimension that the iterator alone indexes.
+/// A load of the factor, and the dimension that the iterator alone indexes.
 struct Operand {
   const ir::Load* load = nullptr;
   size_t dim = 0;
 };
-std::optional<Operand> operand_of(const ir::Expr& factor, const ir::Var& lane) {
-  std::vector<const ir::Load*> loads;
-  ir::walk(factor, [&](const ir::Load& l) { loads.push_back(&l); });
-  if (loads.size() != 1) return std::nullopt;
-  std::optional<Operand> out;
-  for (size_t d = 0; d < loads[0]->indices.size(); ++d) {
-    if (!ir::uses(loads[0]->indices[d], lane)) continue;
-    if (out || loads[0]->indices[d] != lane) return std::nullopt;
-    out = Operand{loads[0], d};
-  }
+
+/// The loads that the iterator moves, such as weights and their scales; none where one of them
+/// cannot be packed along it.
+std::vector<Operand> operands_of(const ir::Expr& factor, const ir::Var& lane) {
+  std::vector<Operand> out;
+  bool possible = true;
+  ir::walk(factor, [&](const ir::Load& l) {
+    const auto uses = [&](const ir::Expr& e) { return ir::uses(e, lane); };
+    if (!uses(ir::Expr::of(l))) return;
+    const auto at = std::ranges::find(l.indices, ir::Expr(lane));
+    possible =
+        possible && at != l.indices.end() && std::ranges::count_if(l.indices, uses) == 1 &&
+        std::ranges::none_of(out, [&](const Operand& o) { return o.load->buffer == l.buffer; });
+    if (possible) out.push_back({&l, static_cast<size_t>(at - l.indices.begin())});
+  });
+  if (!possible) out.clear();
   return out;
+}
+
+double elements_of(const ir::Buffer& buffer, const Sizes& sizes) {
+  double all = 1;
+  for (const ir::Expr& e : buffer->shape) all *= static_cast<double>(sizes.of(e));
+  return all;
+}
+
+double bytes_of(const ir::Buffer& buffer, const Sizes& sizes) {
+  return elements_of(buffer, sizes) * static_cast<double>(ir::bits(buffer->elem)) / 8;
 }
 
 // A block of eight rows and lanes is transposed in registers.
@@ -69,28 +85,28 @@ Panels panels_for(const Stage& stage, const ir::Expr& factor, size_t lane,
     const auto step = stride(l.buffer, l.indices, var, sizes);
     out.contiguous = out.contiguous && (step == 1 || step == 0);
   });
-  const auto operand = operand_of(factor, var);
-  if (!operand) return out;
-  const ir::Load& load = *operand->load;
-  out.possible = true;
-  out.constant = std::ranges::find(constants, load.buffer->name) != constants.end();
-  out.elements = 1;
-  for (const ir::Expr& e : load.buffer->shape) out.elements *= static_cast<double>(sizes.of(e));
+  const std::vector<Operand> operands = operands_of(factor, var);
+  out.possible = out.constant = !operands.empty();
+  if (!out.possible) return out;
+  bool far_rows = false;
+  for (const Operand& operand : operands) {
+    const ir::Buffer& buffer = operand.load->buffer;
+    out.constant = out.constant && std::ranges::count(constants, buffer->name) > 0;
+    out.elements += elements_of(buffer, sizes);
+    out.bytes += bytes_of(buffer, sizes);
+    far_rows = far_rows || sizes.of(buffer->shape.back()) * 4 >= 2048;
+  }
   // How often each element is used; a copy moves it three times.
   const double uses = stage.points(sizes) / std::max(out.elements, 1.0);
-  const bool far_rows = sizes.of(load.buffer->shape.back()) * 4 >= 2048;
   out.wanted = out.constant || (out.contiguous ? far_rows && uses >= 64 : true);
   return out;
 }
 
-std::string pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const Plan& plan,
-                        const std::vector<std::string>& constants, const ir::TargetSpec& spec) {
-  const Sizes sizes(s.func());
-  const Panels panels = panels_for(stage, factor, plan.lane, constants, sizes);
-  if (!panels.possible || (!panels.wanted && !plan.dot)) return {};
+/// Copies one of the factor's operands; false when that is not possible.
+static bool pack_operand(Schedule& s, const Stage& stage, const Operand& operand, const Plan& plan,
+                         const Panels& panels, const ir::TargetSpec& spec) {
   const auto& iters = stage.block->iters;
-  const auto operand = operand_of(factor, iters[plan.lane].var);
-  const ir::Load& load = *operand->load;
+  const ir::Load& load = *operand.load;
   const std::string buffer = load.buffer->name;
   const size_t rank = load.indices.size();
   // Dimensions outside of the whole operation stay there; what is summed comes in the order of the
@@ -107,12 +123,12 @@ std::string pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor,
   for (size_t d = 0; d < rank; ++d) {
     if (plan.wide && load.indices[d] == iters[*plan.wide].var)
       wide = d;
-    else if (d != operand->dim)
+    else if (d != operand.dim)
       others.push_back(d);
   }
-  if (plan.wide && !wide) return {};
+  if (plan.wide && !wide) return false;
   std::ranges::stable_sort(others, {}, loop_of);
-  const bool packed = attempt(s, [&] {
+  return attempt(s, [&] {
     const BlockRef copy = s.cache_read(s.block(stage.name()), buffer, ir::ScopeKind::Global);
     std::vector<ir::Var> vars;
     std::vector<ir::Expr> places;
@@ -125,11 +141,11 @@ std::string pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor,
       if (in_groups) groups.push_back(vars[d] % plan.dot->group);
     }
     const auto batch = std::ranges::count_if(others, [&](size_t d) { return loop_of(d) == 0; });
-    const size_t across = wide.value_or(operand->dim);
+    const size_t across = wide.value_or(operand.dim);
     const int64_t width = wide ? plan.tile.vectors : plan.width();
     places.insert(places.begin() + batch, vars[across] / width);
     places.push_back(vars[across] % width);
-    if (wide) places.push_back(vars[operand->dim]);
+    if (wide) places.push_back(vars[operand.dim]);
     places.insert(places.end(), groups.begin(), groups.end());
     if (plan.in_tiles) s.cache_read(s.block(stage.name()), buffer + "_global", ir::ScopeKind::Tile);
     s.transform_layout(copy, buffer + "_global", {vars, places});
@@ -139,22 +155,38 @@ std::string pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor,
       if (plan.dot && made.kind == StageKind::Map && made.result()->name == buffer)
         attempt(s, [&] { s.compute_inline(s.block(made.name())); });
     const bool blocks = !wide && !plan.dot && width % kBlock == 0;  // none lies in two panels
-    if (blocks && turn_copy(s, copy, load.buffer, operand->dim)) {
+    if (blocks && turn_copy(s, copy, load.buffer, operand.dim)) {
       if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
       return;
     }
     attempt(s, [&] {
       std::vector<LoopRef> loops = s.loops(copy);
       std::vector<LoopRef> order(loops.begin(), loops.end());
-      std::swap(order[operand->dim], order.back());
-      if (operand->dim + 1 < loops.size()) s.reorder(order);
+      std::swap(order[operand.dim], order.back());
+      if (operand.dim + 1 < loops.size()) s.reorder(order);
       const auto [outer, inner] =
-          s.split<2>(loops[operand->dim], {kOpen, wide ? plan.lanes : width});
+          s.split<2>(loops[operand.dim], {kOpen, wide ? plan.lanes : width});
       s.vectorize(inner);
     });
     if (!panels.constant) run_parallel(s, copy.name, 1, 4 * panels.elements, spec);
   });
-  return packed && panels.constant ? buffer + "_global" : std::string();
+}
+
+std::string pack_panels(Schedule& s, const Stage& stage, const ir::Expr& factor, const Plan& plan,
+                        const std::vector<std::string>& constants, const ir::TargetSpec& spec) {
+  const Sizes sizes(s.func());
+  const Panels panels = panels_for(stage, factor, plan.lane, constants, sizes);
+  if (!panels.possible || (!panels.wanted && !plan.dot)) return {};
+  std::string largest;
+  double most = 0;
+  for (const Operand& operand : operands_of(factor, stage.block->iters[plan.lane].var)) {
+    const bool packed = pack_operand(s, stage, operand, plan, panels, spec);
+    const double bytes = bytes_of(operand.load->buffer, sizes);
+    if (!packed || !panels.constant || bytes <= most) continue;
+    most = bytes;
+    largest = operand.load->buffer->name + "_global";
+  }
+  return largest;
 }
 
 bool constant_rows(const Stage& stage, const ir::Expr& factor, const Plan& plan,

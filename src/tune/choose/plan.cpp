@@ -189,7 +189,7 @@ bool rows_lie_in_panels(const Plan& plan, const Stage& stage, const Contraction&
 /// before it is needed; 0: it does not come from there, or nobody has the time.
 double far_cycles(const Plan& plan, const Stage& stage, const Contraction& c, const Sizes& sizes,
                   const ir::TargetSpec& spec, const std::vector<std::string>& constants) {
-  constexpr double kElement = 4, kTimely = 1.5;  // bytes; rows for each lane
+  constexpr double kTimely = 1.5;  // rows for each lane
   const bool in_a = contains(c.of_a, plan.lane);
   const Panels panels = panels_for(stage, in_a ? c.a : c.b, plan.lane, constants, sizes);
   double rows = 1;
@@ -197,9 +197,9 @@ double far_cycles(const Plan& plan, const Stage& stage, const Contraction& c, co
     rows *= static_cast<double>(extent_of(stage, i, sizes));
   const auto lanes = static_cast<double>(plan.lanes);
   if (plan.turned || plan.dot || !panels.constant || rows < kTimely * lanes ||
-      panels.elements * kElement <= static_cast<double>(spec.l2_bytes))
+      panels.bytes <= static_cast<double>(spec.l2_bytes))
     return 0;
-  return kElement * lanes / spec.rates.bytes[2];
+  return panels.bytes * rows / stage.points(sizes) * lanes / spec.rates.bytes[2];
 }
 
 /// What the results of a plan's tiles add up to.

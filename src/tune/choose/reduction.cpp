@@ -25,6 +25,9 @@ namespace {
 /// Of a window that is all unrolled; the factors of more of them do not stay in registers.
 constexpr int64_t kTapsInRegisters = 9;
 
+/// The last terms are parts of something, such as a byte, when they are no more.
+constexpr int64_t kMostParts = 4;
+
 /// An iterator whose neighbours read parts of the same window, if there is one: its results share
 /// what they read. The last of several, whose results are the closest in memory.
 std::optional<size_t> window_row(const Stage& stage, size_t lane) {
@@ -72,6 +75,22 @@ bool turned_around(const Stage& stage, const std::optional<Stage>& after, size_t
   return false;
 }
 
+/// The iterator of results that several constants follow, such as weights and the scales of their
+/// groups: they are packed along it. Groups are too short for partial results.
+std::optional<size_t> lane_of_scaled(const Stage& stage, int64_t lanes,
+                                     const std::vector<std::string>& constants,
+                                     const Sizes& sizes) {
+  for (size_t i = 0; i < stage.block->iters.size(); ++i) {
+    const ir::BlockIter& it = stage.block->iters[i];
+    const bool follow = panels_for(stage, stage.values().front(), i, constants, sizes).constant;
+    const auto moved = std::ranges::count_if(
+        stage.loads(), [&](const ir::Load* l) { return ir::uses(ir::Expr::of(*l), it.var); });
+    if (it.kind == ir::IterKind::Spatial && sizes.of(it.extent) >= lanes && follow && moved > 1)
+      return i;
+  }
+  return std::nullopt;
+}
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -96,9 +115,11 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   const auto columns = ir::const_int(iters[lane].extent);
   int64_t taps = 1;
   bool constant = true;
+  int64_t last_terms = 0;
   for (const ir::BlockIter& it : iters) {
     if (it.kind != ir::IterKind::Reduction) continue;
     constant = constant && ir::const_int(it.extent);
+    last_terms = ir::const_int(it.extent).value_or(kMostParts + 1);
     taps *= std::max<int64_t>(sizes.of(it.extent), 1);
   }
   const std::string name = stage.name();
@@ -171,9 +192,17 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   for (const TileLoop& t : outer) order.push_back(t.loop);
   const LoopRef at = order.back();
   if (turned) order.push_back(tiles_of_row);
+  LoopRef l = l1;
+  if (!possible && over.size() > 1 && last_terms <= kMostParts) {
+    // A vector of bytes is in use for all of its parts, then no more.
+    const auto [v, in_vector] = s.split<2>(l1, {kOpen, lanes});
+    inside = {v, over.back()};
+    over.pop_back();
+    l = in_vector;
+  }
   order.insert(order.end(), over.begin(), over.end());
   order.insert(order.end(), inside.begin(), inside.end());
-  order.push_back(l1);
+  order.push_back(l);
   s.reorder(order);
 
   BlockRef stored = last;  // what takes the results out of registers
@@ -187,7 +216,7 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
   if (unrolled)
     for (const LoopRef& k : over) s.unroll(k);
   for (const LoopRef& r : inside) s.unroll(r);
-  as_vectors(s, l1, lanes);
+  as_vectors(s, l, lanes);
   if (turned) {
     lanes_last(s, stage, lane, block, buffer + "_register");
     lanes_last(s, stage, lane, stored, buffer);
@@ -257,7 +286,8 @@ void schedule_reduction(Schedule& s, const std::string& name, const ir::TargetSp
     if (ir::is_const(it.extent, 0)) return;  // nothing to do in any order
   const int64_t lanes = lanes_of(stage, spec);
   if (lanes == 1) return;
-  const size_t lane = best_lane_iter(stage, sizes);
+  const size_t lane =
+      lane_of_scaled(stage, lanes, constants, sizes).value_or(best_lane_iter(stage, sizes));
   const double work = stage.work(sizes);
   bool done = false;
   if (stage.block->iters[lane].kind == ir::IterKind::Spatial)
