@@ -64,5 +64,37 @@ TEST(MatMulNBits, UnpacksFromTheLowBits) {
   EXPECT_EQ(numbers(y[0]), (std::vector<double>{-7 - 60, 2 * (-5 - 40)}));
 }
 
+/// One row of weights of two bits: 1 2 3 0, 3 and what is behind K, in blocks of four.
+std::vector<graph::Constant> two_bits() {
+  return {floats({1, 5}, {1, 10, 100, 1000, 10000}), ints({1, 2, 1}, {0b00111001, 0b11111111}, kU8),
+          floats({2}, {1, 2})};
+}
+
+TestNode two_bits_node(std::vector<size_t> constants = {}) {
+  return {.op = "MatMulNBits",
+          .opset = 1,
+          .attributes = {{"K", int64_t{5}},
+                         {"N", int64_t{1}},
+                         {"bits", int64_t{2}},
+                         {"block_size", int64_t{4}}},
+          .domain = "com.microsoft",
+          .constants = std::move(constants)};
+}
+
+TEST(MatMulNBits, TakesNothingFromBehindK) {
+  EXPECT_EQ(numbers(run_node(two_bits_node(), two_bits())[0]),
+            (std::vector<double>{-1 + 0 + 100 - 2000 + 2 * 10000}));
+}
+
+TEST(MatMulNBits, TakesPackedZeroPointsAndGroups) {
+  std::vector<graph::Constant> inputs = two_bits();
+  inputs.push_back(ints({1}, {0b1001}, kU8));  // 1, then 2
+  EXPECT_EQ(numbers(run_node(two_bits_node(), inputs)[0]),
+            (std::vector<double>{0 + 10 + 200 - 1000 + 2 * 10000}));
+  inputs.push_back(ints({5}, {1, 0, 0, 0, 0}, ir::Elem::I32));
+  EXPECT_EQ(numbers(run_node(two_bits_node({4}), inputs)[0]),
+            (std::vector<double>{-2 + 10 + 200 - 1000 + 20000}));
+}
+
 }  // namespace
 }  // namespace tilewright::ops
