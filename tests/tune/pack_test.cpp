@@ -60,6 +60,17 @@ TEST(Pack, WeightsAndTheirScalesLieInPanelsOfAsManyColumns) {
   }
 }
 
+// Single weights for rows, with lanes along the others, would be unpacked one by one.
+TEST(Pack, WeightsAreUnpackedInVectors) {
+  const ir::TargetSpec spec{.name = "v3", .vector_bits = 256, .vector_registers = 16};
+  const ir::LoopFunc before = lower::to_blocks(te::parse_program(
+      "te product(X: f32[128, 1024], W: u8[4096, 32, 16], S: f32[4096, 32]) {\n"
+      "  C[i in 128, n in 4096] = sum(b in 32, k in 16, p in 2) X[i, b * 32 + k * 2 + p] * "
+      "(f32(i32(W[n, b, k]) >> i32(p * 4) & 15:i32) * S[n, b])\n  return C\n}"));
+  const std::string text = ir::print(choose(before, spec, {"W", "S"}));
+  EXPECT_NE(text.find("vectorized for n_1_1"), std::string::npos) << text;
+}
+
 TEST(Pack, OneRowUnpacksEachVectorOfBytesOnce) {
   const std::string text = unpacking(1, {"W", "S"});
   const size_t parts = text.find("unrolled for p in 0..2");

@@ -7,12 +7,13 @@ namespace tilewright::tune {
 namespace {
 
 constexpr double kFma = 0.5;
-constexpr double kResult = 2;     // of storing and starting one vector of results
-constexpr double kTileEnd = 8;    // of the loops around a tile
-constexpr double kLine = 64;      // bytes that a cache brings at once
-constexpr double kBeside = 0.05;  // of what the second cache takes that arithmetic does not hide
-constexpr double kWait = 1.2;     // a tile of few sums waits for more than the latency of one
-constexpr double kShared = 2;     // the second cache beside loads from the first, against alone
+constexpr double kOperation = 0.1;  // most of them run beside multiply-adds
+constexpr double kResult = 2;       // of storing and starting one vector of results
+constexpr double kTileEnd = 8;      // of the loops around a tile
+constexpr double kLine = 64;        // bytes that a cache brings at once
+constexpr double kBeside = 0.05;    // of what the second cache takes that arithmetic does not hide
+constexpr double kWait = 1.2;       // a tile of few sums waits for more than the latency of one
+constexpr double kShared = 2;       // the second cache beside loads from the first, against alone
 constexpr double kElement =
     4;  // bytes of a lane: an f32, or what makes a term of one; an f64 is more
 
@@ -21,7 +22,8 @@ constexpr double kElement =
 /// vectors, and all that do not stay there until the next rows.
 double one_tile(double r, double v, double vector_bytes, double terms, bool is_first,
                 const ResultSize& size, const ir::Rates& rates) {
-  double step = std::max({r * v * kFma, (r + v) * rates.load, kWait * rates.latency});
+  const double made = (v * size.for_vector + r * size.for_row) * kOperation;
+  double step = std::max({r * v * kFma, (r + v) * rates.load, kWait * rates.latency}) + made;
   if (r > static_cast<double>(size.near_rows)) step = std::max(step, r * kLine / rates.bytes[0]);
   const double bytes = v * vector_bytes / static_cast<double>(size.window);
   if (is_first || bytes * terms > static_cast<double>(size.near_bytes)) {

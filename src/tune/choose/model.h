@@ -31,6 +31,9 @@ struct ResultSize {
   // Cycles until a vector of a panel comes from memory. Tiles with as many rows as vectors ask for
   // it a panel ahead; others use as many registers and loads as there are, and wait.
   double far = 0;
+  // Operations that make a vector of one factor, and a value of the other for each row, of what is
+  // loaded: weights may have to be unpacked.
+  double for_vector = 0, for_row = 0;
 
   bool fits(const Tile& tile, int64_t lanes) const {
     return (!whole_rows || tile.rows == 1 || tile.rows < most_rows) &&

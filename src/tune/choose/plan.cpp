@@ -202,6 +202,13 @@ double far_cycles(const Plan& plan, const Stage& stage, const Contraction& c, co
   return panels.bytes * rows / stage.points(sizes) * lanes / spec.rates.bytes[2];
 }
 
+/// Arithmetic that makes a factor of what is loaded; where padding begins is no part of that.
+double work_of(const ir::Expr& factor) {
+  double count = 0;
+  ir::walk(factor, [&](const ir::Binary& b) { count += b.a.type() != ir::kIndex; });
+  return count;
+}
+
 /// What the results of a plan's tiles add up to.
 std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const Contraction& c,
                                    const Sizes& sizes, const ir::TargetSpec& spec,
@@ -221,6 +228,8 @@ std::vector<ResultSize> results_of(const Plan& plan, const Stage& stage, const C
     size.near_bytes = spec.l1_bytes / 4 * 3;
     size.window = window;
     size.far = far_cycles(plan, stage, c, sizes, spec, constants);
+    size.for_vector = work_of(contains(c.of_a, plan.lane) ? c.a : c.b);
+    size.for_row = work_of(contains(c.of_a, plan.lane) ? c.b : c.a);
   }
   if (rows_lie_in_panels(plan, stage, c, sizes, constants)) return out;
   const int64_t near =

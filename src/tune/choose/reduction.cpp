@@ -91,6 +91,21 @@ std::optional<size_t> lane_of_scaled(const Stage& stage, int64_t lanes,
   return std::nullopt;
 }
 
+/// The registers that are left for sums and what is added to them: values that stay over more terms
+/// than others, such as the scales of a group, have one for each vector of sums.
+ir::TargetSpec without_held(ir::TargetSpec spec, const Stage& stage, size_t lane) {
+  std::vector<std::ptrdiff_t> used;  // iterators that are summed over
+  for (const ir::Load* l : stage.loads())
+    if (const ir::Expr load = ir::Expr::of(*l); ir::uses(load, stage.block->iters[lane].var))
+      used.push_back(std::ranges::count_if(stage.block->iters, [&](const ir::BlockIter& it) {
+        return it.kind == ir::IterKind::Reduction && ir::uses(load, it.var);
+      }));
+  if (used.empty()) return spec;
+  const auto most = std::ranges::count(used, *std::ranges::max_element(used));
+  spec.vector_registers /= static_cast<int>(1 + std::ssize(used) - most);
+  return spec;
+}
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -139,8 +154,9 @@ void results_in_lanes(Schedule& s, const Stage& stage, size_t lane, int64_t lane
     if (columns && (n - 1) * lanes < *columns && rows * n < spec.vector_registers)
       others.push_back(n);
   const std::vector<ResultSize> sides_of = extents_of(nullptr, iters[lane].extent, sizes);
+  const ir::TargetSpec sums = without_held(spec, stage, lane);
   const int64_t vectors = choices.number(
-      name + ".vectors", row ? 1 : choose_tile(sides_of, taps, lanes, spec).vectors, others);
+      name + ".vectors", row ? 1 : choose_tile(sides_of, taps, lanes, sums).vectors, others);
   const bool turned = row && columns && *columns % (lanes * vectors) == 0 &&
                       turned_around(stage, after, lane, *row, sizes);
   // Constants lie in the order in which they are read.
