@@ -20,6 +20,7 @@ constexpr Pass kLowerVthread{"lower_vthread", lower_vthread};
 constexpr Pass kInsertBarriers{"insert_barriers", insert_barriers};
 constexpr Pass kPartition{"partition", partition};
 constexpr Pass kVectorize{"vectorize", vectorize};
+constexpr Pass kScaleSums{"scale_sums", scale_sums};
 constexpr Pass kUnroll{"unroll", unroll};
 constexpr Pass kLowerUpdates{"lower_updates", lower_updates};
 constexpr Pass kFlatten{"flatten", flatten};
@@ -29,28 +30,21 @@ constexpr Pass kEliminateCommonSubexpressions{"eliminate_common_subexpressions",
 constexpr Pass kRemoveDead{"remove_dead", remove_dead};
 
 constexpr Pass kAll[] = {
-    kLowerInstructions,
-    kLowerBlocks,
-    kSimplify,
-    kCompactStorage,
-    kLowerVthread,
-    kInsertBarriers,
-    kPartition,
-    kVectorize,
-    kUnroll,
-    kLowerUpdates,
-    kFlatten,
-    kHoistInvariants,
-    kEliminateCommonSubexpressions,
+    kLowerInstructions, kLowerBlocks,
+    kSimplify,          kCompactStorage,
+    kLowerVthread,      kInsertBarriers,
+    kPartition,         kVectorize,
+    kScaleSums,         kUnroll,
+    kLowerUpdates,      kFlatten,
+    kHoistInvariants,   kEliminateCommonSubexpressions,
     kRemoveDead,
 };
 
 constexpr Pass kCpu[] = {
-    kLowerInstructions, kLowerBlocks,    kSimplify,
-    kLowerVthread,      kCompactStorage, kSimplify,
-    kPartition,         kSimplify,       kVectorize,
-    kLowerUpdates,      kFlatten,        kSimplify,
-    kHoistInvariants,   kUnroll,         kEliminateCommonSubexpressions,
+    kLowerInstructions, kLowerBlocks,     kSimplify,     kLowerVthread,
+    kCompactStorage,    kSimplify,        kPartition,    kSimplify,
+    kVectorize,         kScaleSums,       kLowerUpdates, kFlatten,
+    kSimplify,          kHoistInvariants, kUnroll,       kEliminateCommonSubexpressions,
     kRemoveDead,
 };
 

@@ -62,7 +62,7 @@ class Weights:
         return x.astype(np.float64) @ self.values.T + self.bias
 
 
-def expect_near(got, expected, rounding=2e-6):
+def expect_near(got, expected, rounding=1e-6):
     assert got.shape == expected.shape
     np.testing.assert_allclose(got, expected, rtol=0, atol=rounding * np.abs(expected).max(initial=1))
 

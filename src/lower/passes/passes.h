@@ -14,6 +14,7 @@ ir::LoopFunc lower_vthread(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc insert_barriers(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc partition(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc vectorize(const ir::LoopFunc& func, PassContext& context);
+ir::LoopFunc scale_sums(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc unroll(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc lower_updates(const ir::LoopFunc& func, PassContext& context);
 ir::LoopFunc flatten(const ir::LoopFunc& func, PassContext& context);
