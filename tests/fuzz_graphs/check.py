@@ -109,7 +109,8 @@ def mistake_of_the_peer(model, output, feeds):
                 and any(a == b for a, b in zip(given.shape, np.shape(values[node.output[0]])))
                 and unlike_reference(small, output, feeds, values)):
             return "cropping along a dimension whose size stays, which it takes for a copy of that dimension"
-        if (node.op_type == "Resize" and attributes.get("coordinate_transformation_mode") == b"align_corners"
+        if (node.op_type == "Resize" and given is not None and attributes.get("coordinate_transformation_mode") == b"align_corners"
+                and (attributes.get("exclude_outside") or attributes.get("antialias") or any(np.less(np.shape(values[node.output[0]]), given.shape)))
                 and unlike_reference(small, output, feeds, values)):
             return "whole lengths, as the reference of ONNX has them for corners that are aligned,"
         if node.op_type == "MaxPool" and given is not None and window_of_padding(node, given.shape):
