@@ -146,18 +146,21 @@ void Planner::place(const std::vector<ArenaItem>& items) {
   std::unordered_set<ValueId> found;
   const auto place_of = [&](auto& self, ValueId id) -> const Known* {
     const auto part = kernels_.parts.places.find(id);
-    const auto known = own.find(id);
-    if (part == kernels_.parts.places.end() || found.contains(id))
+    if (part == kernels_.parts.places.end() || found.contains(id)) {
+      const auto known = own.find(id);
       return known == own.end() ? nullptr : &known->second;
+    }
     const auto& [whole, within, when] = part->second;
     const Known* outer = self(self, whole);
-    if (!outer || !symbols_.is_early(within)) return nullptr;
+    const bool has_place = outer && symbols_.is_early(within);
+    require(has_place || !when, "a part for some sizes lies in a place that the plan knows");
+    if (!has_place) return nullptr;
     const Known inside = sum(*outer, within);
     found.insert(id);
     if (!when) return &own.emplace(id, inside).first->second;
-    require(known != own.end(), "a part for some sizes has a place for the others");
-    own.at(id) = {plan_.select(symbols_.reg(when), inside.reg, known->second.reg), {}};
-    return &own.at(id);
+    Known& mine = own.at(id);
+    mine = {plan_.select(symbols_.reg(when), inside.reg, mine.reg), {}};
+    return &mine;
   };
   for (const auto& [id, part] : kernels_.parts.places) place_of(place_of, id);
   for (const auto& [id, offset] : own) arena_[id] = offset.reg;

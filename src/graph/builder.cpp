@@ -246,7 +246,8 @@ void Builder::rollback(const Checkpoint& to) {
   open_.resize(to.open);
   open_.back().nodes.resize(to.nodes);
   checks_before_.resize(to.open - 1);
-  narrowed_ = std::min(narrowed_, to.checks);
+  if (to.checks >= narrowed_) return;  // nothing is taken back that ranges count on
+  narrowed_ = to.checks;
   narrow_again(graph_, narrowed_);
 }
 

@@ -64,7 +64,6 @@ bool narrow(Graph& graph, const ir::Expr& condition) {
   if (!info->given) info->given = {s.min, s.max};
   s.min = min;
   s.max = max;
-  std::erase_if(s.likely, [&](int64_t value) { return value < min || value > max; });
   return true;
 }
 

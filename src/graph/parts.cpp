@@ -97,13 +97,20 @@ class Finder {
                                [&](const Dim& d) { return is_early(d); });
   }
 
+  /// Has it a place in memory that the plan knows before the run, itself or as a part?
+  bool has_place(ValueId id) const {
+    const auto part = out_.places.find(id);
+    if (part == out_.places.end()) return made_.contains(id) && is_placed(id);
+    return part->second.when || (is_early(part->second.offset) && has_place(part->second.whole));
+  }
+
   bool split(const Node& n, const std::vector<ValueId>& read, ir::Expr& when) {
     const ValueId whole = n.inputs[0];
     auto [pieces, condition] = stretches(graph_, symbols_, n);
     std::erase_if(pieces,
                   [&](const auto& piece) { return !std::ranges::count(read, piece.first); });
     if (pieces.empty() || graph_.value(whole).constant) return false;
-    if (condition && (!made_.contains(whole) || !is_placed(whole))) return false;
+    if (condition && !has_place(whole)) return false;
     for (const auto& [id, offset] : pieces)
       if (is_output(id) || graph_.value(id).constant || !in_same_order(id, whole) ||
           (condition && !(is_early(offset) && is_placed(id))))

@@ -6,14 +6,14 @@ namespace {
 
 /// A tile of two rows, with a scale for each column in groups of eight terms.
 constexpr const char* kTile = R"(
-loops f(X: in f32[2, 32], Q: in f32[32, 8], G: in f32[4, 8], C: out f32[2, 8]) stage scheduled {
+loops f(X: in f32[2, 32], Q: in i8[32, 8], G: in f32[4, 8], C: out f32[2, 8]) stage scheduled {
   alloc S: f32[2, 8] register
   unrolled for r in 0..2 { S[r, ramp(0, 1, 8)] = broadcast(0.0, 8) }
   for g in 0..4 {
     for k in 0..8 {
       prefetch 2 Q[g * 8 + k, 0]
       unrolled for r in 0..2 {
-        S[r, ramp(0, 1, 8)] sum= broadcast(X[r, g * 8 + k], 8) * (Q[g * 8 + k, ramp(0, 1, 8)] * G[g, ramp(0, 1, 8)])
+        S[r, ramp(0, 1, 8)] sum= broadcast(X[r, g * 8 + k], 8) * (f32(Q[g * 8 + k, ramp(0, 1, 8)]) * G[g, ramp(0, 1, 8)])
       }
     }
   }
@@ -33,7 +33,7 @@ void expect_unchanged(const std::string& text) {
 TEST(ScaleSums, SumsOfAGroupAreScaledAndNotItsTerms) {
   const ir::LoopFunc f = after(scale_sums, kTile);
   expect_program(f, R"(
-loops f(X: in f32[2, 32], Q: in f32[32, 8], G: in f32[4, 8], C: out f32[2, 8]) stage scheduled {
+loops f(X: in f32[2, 32], Q: in i8[32, 8], G: in f32[4, 8], C: out f32[2, 8]) stage scheduled {
   alloc S: f32[2, 8] register
   unrolled for r in 0..2 { S[r, ramp(0, 1, 8)] = broadcast(0.0, 8) }
   for g in 0..4 {
@@ -42,7 +42,7 @@ loops f(X: in f32[2, 32], Q: in f32[32, 8], G: in f32[4, 8], C: out f32[2, 8]) s
     for k in 0..8 {
       prefetch 2 Q[g * 8 + k, 0]
       unrolled for r in 0..2 {
-        P[r, ramp(0, 1, 8)] sum= broadcast(X[r, g * 8 + k], 8) * Q[g * 8 + k, ramp(0, 1, 8)]
+        P[r, ramp(0, 1, 8)] sum= broadcast(X[r, g * 8 + k], 8) * f32(Q[g * 8 + k, ramp(0, 1, 8)])
       }
     }
     unrolled for r in 0..2 { S[r, ramp(0, 1, 8)] sum= P[r, ramp(0, 1, 8)] * G[g, ramp(0, 1, 8)] }
@@ -75,6 +75,14 @@ TEST(ScaleSums, PartsOfATermAreTermsOfTheSameSum) {
 TEST(ScaleSums, OnlyWhatTheLoopDoesNotChangeIsAScale) {
   expect_unchanged(replaced(kTile, "G[g, ramp(0, 1, 8)]", "G[k / 2, ramp(0, 1, 8)]"));
   expect_unchanged(replaced(kTile, "G[g, ramp(0, 1, 8)]", "S[0, ramp(0, 1, 8)]"));
+}
+
+TEST(ScaleSums, FloatsThatMayBeAsLargeAsAnyStay) {
+  const std::string floats = replaced(kTile, "Q: in i8", "Q: in f32");
+  const std::string loaded = "f32(Q[g * 8 + k, ramp(0, 1, 8)])";
+  expect_unchanged(replaced(floats, loaded, "Q[g * 8 + k, ramp(0, 1, 8)]"));
+  const std::string less = replaced(kTile, loaded, "(" + loaded + " - broadcast(8.0, 8))");
+  EXPECT_NE(ir::print(after(scale_sums, less)).find("S_unscaled"), std::string::npos);
 }
 
 TEST(ScaleSums, SumsThatSeveralIterationsShareStay) {

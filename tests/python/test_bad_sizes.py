@@ -185,3 +185,9 @@ def test_what_a_table_bounds_is_checked_before_anything_counts_on_it(model):
         np.testing.assert_allclose(module.run([x])[0], np.exp(x + np.arange(1, 7, dtype=np.float32).reshape(3, 2)[:n]), rtol=1e-5)
     refused(module, [floats(4, 2)], "Add")
     assert module.run([floats(3, 2)])[0].shape == (3, 2)
+
+
+def test_points_that_a_check_excludes_get_no_kernels(model):
+    module = tw.compile(model("""
+        net (float[n, 1, h, 8] x, float[1, 1, 3, 3] k) => (float[n, 1, a, b] y) { y = Conv(x, k) }"""), dims={"h": (0, 64, [0, 8])})
+    assert module.run([floats(1, 1, 8, 8), np.ones((1, 1, 3, 3), np.float32)])[0].shape == (1, 1, 6, 6)

@@ -97,6 +97,17 @@ def test_a_free_batch_lies_in_place_where_it_is_one(channels, size, skip):
     check(net.model(["n", 3, *size], outputs), *(rng.standard_normal(shape, np.float32) for shape in shapes), skip=skip)
 
 
+def test_a_split_of_a_part_of_an_input():
+    """The part has no place of its own: what is split from it has one only for larger batches."""
+    net = Net()
+    first, second = net("Split", "x", outputs=2, axis=0, num_outputs=2)
+    a, b = net("Split", first, outputs=2, axis=1, num_outputs=2)
+    c = net("Relu", second)
+    outputs = [net("MatMul", a, net("Transpose", b, perm=[0, 2, 1])), net("MatMul", c, net("Transpose", c, perm=[0, 2, 1]))]
+    rng = np.random.default_rng(8)
+    check(net.model(["n", 4, 16], outputs), *(rng.standard_normal((n, 4, 16), np.float32) for n in (2, 4, 2, 3)))
+
+
 @pytest.mark.parametrize("height", [1, 6, 17])
 def test_sizes_that_only_the_run_tells(height):
     net = Net()

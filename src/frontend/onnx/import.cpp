@@ -149,8 +149,12 @@ graph::Graph read_model(Bytes bytes, std::shared_ptr<const void> owner,
   graph::Graph graph = g.take();
   for (graph::SymbolInfo& s : graph.symbols)
     if (const auto choice = options.dims.find(std::string(s.symbol.var.name()));
-        choice != options.dims.end() && std::holds_alternative<graph::FromInput>(s.source))
+        choice != options.dims.end() && std::holds_alternative<graph::FromInput>(s.source)) {
       s.symbol.likely = choice->second.points;
+      std::erase_if(s.symbol.likely, [&](int64_t n) {  // those that checks exclude
+        return n < s.symbol.min || n > s.symbol.max;
+      });
+    }
   graph.metadata.merge(metadata_of(model));  // rules may have described ports
   return graph;
 }

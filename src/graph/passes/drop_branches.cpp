@@ -31,24 +31,29 @@ class Dropper {
     std::vector<Constant> results;
     for (const ValueId id : n.outputs) {
       const TensorType* t = id == kNoValue ? nullptr : graph_.type(id).tensor();
-      if (id != kNoValue && (!t || t->strings)) return false;
-      results.push_back(t ? nothing(*t) : nullptr);
+      results.push_back(id == kNoValue     ? int_constant(ir::Elem::I64, {0}, {})
+                        : t && !t->strings ? nothing(*t)
+                                           : nullptr);
+      if (!results.back()) return false;
     }
     body.checks = {*fails};
     body.nodes.clear();
-    for (size_t i = 0; i < results.size(); ++i)
-      if (results[i]) body.outputs[i] = add(results[i]);
+    for (size_t i = 0; i < results.size(); ++i) body.outputs[i] = add(results[i]);
     return true;
   }
 
-  /// A tensor that nobody sees: 0 elements, or as many as the type tells.
+  /// A tensor that nobody sees: 0 elements, or as many as the type tells. Null: too many for a
+  /// module that would keep them.
   static Constant nothing(const TensorType& type) {
+    constexpr int64_t kMost = 1 << 16;
     std::vector<int64_t> shape;
     int64_t count = 1;
     for (const Dim& d : type.shape) {
       shape.push_back(ir::const_int(d).value_or(0));
-      count *= shape.back();
+      if (shape.back() > kMost) return nullptr;
+      count = std::min(count * shape.back(), kMost + 1);
     }
+    if (count > kMost) return nullptr;
     const auto bytes = static_cast<size_t>(byte_size(type.elem, count));
     return make_constant(type.elem, std::move(shape), std::vector<std::byte>(bytes));
   }

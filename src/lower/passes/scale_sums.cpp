@@ -93,6 +93,17 @@ int lanes_of(const std::vector<Expr>& indices) {
   return lanes;
 }
 
+/// Is it a small integer, or a difference of two? A product with it goes as far as one with the
+/// scale; one with any float could leave the numbers that there are.
+bool is_small(const Expr& q) {
+  if (const auto* b = q.as<Binary>(); b && (b->op == BinaryOp::Sub || b->op == BinaryOp::Add))
+    return is_small(b->a) && is_small(b->b);
+  if (const auto* b = q.as<Broadcast>()) return is_small(b->value);
+  if (const auto* c = q.as<FloatImm>()) return std::abs(c->value) <= 256;
+  const auto* cast = q.as<Cast>();
+  return cast && !is_float(cast->value.type().elem);
+}
+
 std::optional<Sums> sums_of(const For& loop) {
   Nest nest;
   if (loop.loop != ForKind::Serial || !const_int(loop.extent) || !nest.add(loop.body) ||
@@ -106,8 +117,9 @@ std::optional<Sums> sums_of(const For& loop) {
   const auto* weight = product && product->op == BinaryOp::Mul ? product->b.as<Binary>() : nullptr;
   if (target.buffer->scope.kind != ScopeKind::Register || !is_float(target.buffer->elem) ||
       !weight || weight->op != BinaryOp::Mul || !has_load(weight->a) || !has_load(weight->b) ||
-      reads(u.values[0], target.buffer) || mentions(target.indices, loop.var) ||
-      mentions(out.conditions, loop.var) || std::ranges::any_of(out.conditions, has_load) ||
+      !is_small(weight->a) || reads(u.values[0], target.buffer) ||
+      mentions(target.indices, loop.var) || mentions(out.conditions, loop.var) ||
+      std::ranges::any_of(out.conditions, has_load) ||
       lanes_of(target.indices) != u.values[0].type().lanes || uses(weight->b, loop.var))
     return std::nullopt;
   out.x = product->a;
