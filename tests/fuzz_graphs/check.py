@@ -113,6 +113,8 @@ def mistake_of_the_peer(model, output, feeds):
                 and (attributes.get("exclude_outside") or attributes.get("antialias") or any(np.less(np.shape(values[node.output[0]]), given.shape)))
                 and unlike_reference(small, output, feeds, values)):
             return "whole lengths, as the reference of ONNX has them for corners that are aligned,"
+        if node.op_type == "QuickGelu" and given is not None and np.any(np.less(given, -8)):
+            return "the far end of a sigmoid, which it takes for 0,"
         if node.op_type == "MaxPool" and given is not None and window_of_padding(node, given.shape):
             return "the maximum of a window of padding alone"
     return ""
