@@ -36,7 +36,9 @@ struct FoldSteps : testing::Test {
     std::string out;
     for (const Node& n : graph.main().nodes) {
       out += (out.empty() ? "" : " ") + std::string(n.op->name);
-      if (n.op->name == "quantize") EXPECT_EQ(uniform(*graph.value(n.inputs[1]).constant), 1);
+      if (n.op->name == "quantize") {
+        EXPECT_EQ(uniform(*graph.value(n.inputs[1]).constant), 1);
+      }
     }
     return out;
   }
