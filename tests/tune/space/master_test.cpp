@@ -95,7 +95,9 @@ TEST(MasterTemplate, UsesInstructionsThatMatch) {
       }
       ASSERT_EQ(wrong_point(blocks, space, point, spec), "");
     }
-    if (matches) EXPECT_GE(used.size(), 3u) << space.print();  // in several ways
+    if (matches) {
+      EXPECT_GE(used.size(), 3u) << space.print();  // in several ways
+    }
   }
 }
 
