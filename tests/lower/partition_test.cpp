@@ -257,6 +257,17 @@ loops f(A: in f32[n], C: out f32[n], D: out f32[8]) where n in 1..1000 stage sch
   for (int64_t n : {1, 2, 3, 7, 8, 9, 13, 24}) expect_same(ir::parse_function(text), f, {n});
 }
 
+TEST(Partition, WhatMayRunIsComputedInShortTails) {
+  const char* text = R"(
+loops f(A: in f32[n], B: in f32[8], C: out f32[n], D: inout f32[8]) where n in 1..1000 stage scheduled {
+  for i in 0..(n + 7) / 8 {
+    unrolled for r in 0..8 { if i*8 + r < n { C[i*8 + r] = A[i*8 + r] } }
+    unrolled for r in 0..8 { if B[r] < 0.5 { D[r] = B[r] } } }
+})";
+  const ir::LoopFunc f = partitioned(text);
+  for (int64_t n : {1, 2, 3, 7, 8, 9, 13}) expect_same(ir::parse_function(text), f, {n});
+}
+
 TEST(Partition, ATriangleIsLeftToItsInnerLoop) {
   const char* text = R"(
 loops f(C: inout f32[n, n]) where n in 0..50 stage scheduled {

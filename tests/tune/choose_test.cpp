@@ -356,6 +356,7 @@ TEST(Choose, AddsGroupsOfProductsByAnInstruction) {
   }
 }
 
+#ifdef TILEWRIGHT_LLVM
 TEST(Choose, MakesCodeOfTilesAndGroups) {
   for (const Instructed& i : std::vector<Instructed>{
            {"matmul_for_tiles", "amx", "tdpbf16ps"},
@@ -379,6 +380,7 @@ TEST(Choose, MakesCodeOfTilesAndGroups) {
     EXPECT_NE(text.find(i.call), std::string::npos) << i.kernel << " " << i.target;
   }
 }
+#endif
 
 INSTANTIATE_TEST_SUITE_P(All, ChooseKernel, testing::ValuesIn(kKernels),
                          [](const auto& info) { return info.param.name; });
