@@ -81,6 +81,7 @@ TEST(ScaleSums, FloatsThatMayBeAsLargeAsAnyStay) {
   const std::string floats = replaced(kTile, "Q: in i8", "Q: in f32");
   const std::string loaded = "f32(Q[g * 8 + k, ramp(0, 1, 8)])";
   expect_unchanged(replaced(floats, loaded, "Q[g * 8 + k, ramp(0, 1, 8)]"));
+  expect_unchanged(replaced(kTile, "Q: in i8", "Q: in i32"));
   const std::string less = replaced(kTile, loaded, "(" + loaded + " - broadcast(8.0, 8))");
   EXPECT_NE(ir::print(after(scale_sums, less)).find("S_unscaled"), std::string::npos);
 }

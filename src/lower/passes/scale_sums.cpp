@@ -93,15 +93,21 @@ int lanes_of(const std::vector<Expr>& indices) {
   return lanes;
 }
 
-/// Is it a small integer, or a difference of two? A product with it goes as far as one with the
-/// scale; one with any float could leave the numbers that there are.
+/// Is it a number of a byte, a part of one, or a difference of such? A product with it goes as far
+/// as one with the scale; one with any number could leave those that there are.
 bool is_small(const Expr& q) {
-  if (const auto* b = q.as<Binary>(); b && (b->op == BinaryOp::Sub || b->op == BinaryOp::Add))
-    return is_small(b->a) && is_small(b->b);
+  const ir::Elem elem = q.type().elem;
+  if (!is_float(elem) && bits(elem) <= 8) return true;
   if (const auto* b = q.as<Broadcast>()) return is_small(b->value);
   if (const auto* c = q.as<FloatImm>()) return std::abs(c->value) <= 256;
-  const auto* cast = q.as<Cast>();
-  return cast && !is_float(cast->value.type().elem);
+  if (const auto n = const_int(q)) return std::abs(*n) <= 256;
+  if (const auto* c = q.as<Cast>()) return !is_float(c->value.type().elem) && is_small(c->value);
+  const auto* b = q.as<Binary>();
+  if (!b) return false;
+  if (b->op == BinaryOp::Shr) return is_small(b->a);
+  if (b->op == BinaryOp::BitAnd)
+    if (const auto n = const_int(b->b)) return *n >= 0 && *n <= 256;
+  return (b->op == BinaryOp::Sub || b->op == BinaryOp::Add) && is_small(b->a) && is_small(b->b);
 }
 
 std::optional<Sums> sums_of(const For& loop) {
