@@ -105,8 +105,11 @@ bool is_small(const Expr& q) {
   const auto* b = q.as<Binary>();
   if (!b) return false;
   if (b->op == BinaryOp::Shr) return is_small(b->a);
-  if (b->op == BinaryOp::BitAnd)
-    if (const auto n = const_int(b->b)) return *n >= 0 && *n <= 256;
+  if (b->op == BinaryOp::BitAnd) {
+    const auto* mask = b->b.as<Broadcast>();
+    const auto n = const_int(mask ? mask->value : b->b);
+    return n && *n >= 0 && *n <= 256;
+  }
   return (b->op == BinaryOp::Sub || b->op == BinaryOp::Add) && is_small(b->a) && is_small(b->b);
 }
 
